@@ -19,7 +19,7 @@ function common(column, most) {
     labels: values.slice(0, most).map(asText),
     bar: (found) => places.get(found) ?? places.size,
     filter: (place) => word(column.name, ":", said(values[place])),
-    ends: values.length > most ? [`and ${$whole.format(values.length - most)} more`] : [],
+    ends: values.length > most ? [`and ${whole.format(values.length - most)} more`] : [],
   };
 }
 
@@ -58,7 +58,7 @@ function histogram(column) {
       if (last < BARS - 1) words.push(word(column.name, "<", edges[last + 1]));
       return words.join(" ") || word(column.name, "!=", "none");
     },
-    ends: [$short.format(least), isWide ? "log" : "", $short.format(most)],
+    ends: [short.format(least), isWide ? "log" : "", short.format(most)],
   };
 }
 
@@ -84,7 +84,7 @@ function makeBars(column, isRange, { labels, bar, filter }) {
   charts.push((rows) => {
     const kept = tally(rows);
     bars.forEach((made, place) => {
-      const [part, all] = [$whole.format(kept[place]), $whole.format(totals[place])];
+      const [part, all] = [whole.format(kept[place]), whole.format(totals[place])];
       const number = kept[place] === totals[place] ? all : `${part} of ${all}`;
       made.title = `${labels[place]}: ${number}`;
       made.setAttribute("aria-label", `${column.label} ${made.title}`);
@@ -130,7 +130,7 @@ function makeFailures() {
     $("skipped").querySelector("summary").textContent = `skipped while indexing: ${text}`;
     for (const [path, why] of paths) fact($("skipped").querySelector("dl"), path, why);
   }
-  const number = $whole.format(matching(conditions(FAILED)).length);
+  const number = whole.format(matching(conditions(FAILED)).length);
   $("views").hidden = number === "0" && !text;
   for (const [name, label] of [["videos", "all videos"], ["failures", `failures: ${number}${text ? ", and skipped files" : ""}`]]) {
     const made = button(label, () => show(name));
@@ -150,6 +150,7 @@ function brush(list, bars, filter) {
   const mark = (low, high) => bars.forEach((each, place) => each.classList.toggle("brushed", place >= low && place <= high));
   const range = (event) => [Math.min(first, under(event)), Math.max(first, under(event))];
   list.onpointerdown = (event) => {
+    if (event.button) return; // not the main one
     first = under(event);
     list.setPointerCapture(event.pointerId);
     mark(first, first);

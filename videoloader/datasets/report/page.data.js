@@ -5,10 +5,10 @@ const columns = data.columns;
 const byName = new Map(columns.map((column) => [column.name, column]));
 const count = data.rows;
 const $ = (id) => document.getElementById(id);
-const $whole = new Intl.NumberFormat("en");
-const $large = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const $small = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-const $short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const whole = new Intl.NumberFormat("en");
+const large = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
 for (const column of columns) column.values ||= new Uint8Array(count); // all have the only word
 
@@ -31,8 +31,8 @@ function asText(found) {
   if (found === null) return "";
   if (typeof found === "boolean") return found ? "yes" : "no";
   if (typeof found !== "number") return found;
-  if (Number.isInteger(found)) return $whole.format(found);
-  return (Math.abs(found) < 1 ? $small : $large).format(found);
+  if (Number.isInteger(found)) return whole.format(found);
+  return (Math.abs(found) < 1 ? small : large).format(found);
 }
 
 function shown(column, row) {

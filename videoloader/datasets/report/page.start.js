@@ -29,7 +29,7 @@ function save() { // browsers refuse more than a few changes a second
     if (sorted) state.set("sort", (sorted[1] < 0 ? "-" : "") + sorted[0].name);
     for (const column of chosen || []) state.append("column", column.name);
     if (picked !== null) state.set("video", value(columns[0], picked));
-    history.replaceState(null, "", `#${state}`);
+    if (String(state) || location.hash) history.replaceState(null, "", `#${state}`);
   }, 400);
 }
 
@@ -41,10 +41,12 @@ function restore() {
   chosen = picks.length ? picks : null;
   $("filter").value = state.get("filter") || "";
   show(state.get("view") === "failures" ? "failures" : "videos");
-  const rows = order.filter((row) => value(columns[0], row) === state.get("video"));
-  if (!rows.length) return close();
-  reveal(order.indexOf(rows[0]));
-  pick(rows[0]);
+  let row = 0;
+  while (row < count && value(columns[0], row) !== state.get("video")) row++;
+  if (row === count) return close();
+  const place = order.indexOf(row);
+  if (place >= 0) reveal(place);
+  pick(row);
 }
 
 function show(wanted) {
@@ -93,7 +95,7 @@ for (const [name, text] of data.totals) {
 }
 for (const [label, filter] of data.flags) {
   const number = matching(conditions(filter)).length;
-  if (number) $("flags").append(button(`${label}: ${$whole.format(number)}`, () => narrow(filter)), " ");
+  if (number) $("flags").append(button(`${label}: ${whole.format(number)}`, () => narrow(filter)), " ");
 }
 data.charts.map((name) => byName.get(name)).filter(Boolean).forEach(makeChart);
 makeFailures();

@@ -31,7 +31,7 @@ function update() {
     });
   }
   for (const draw of charts) draw(order);
-  $("count").textContent = `${$whole.format(order.length)} of ${$whole.format(count)} videos`;
+  $("count").textContent = `${whole.format(order.length)} of ${whole.format(count)} videos`;
   $("rows").style.height = `${order.length * HEIGHT}px`;
   head();
   draw();

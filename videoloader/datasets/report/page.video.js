@@ -52,8 +52,8 @@ function timeline(picture, screen) {
     const { left, width } = track.getBoundingClientRect();
     const part = Math.min(Math.max((event.clientX - left) / width, 0), 1);
     const video = screen.querySelector("video");
-    if (!video) screen.firstChild?.follow(part);
-    else if (event.buttons) video.currentTime = part * video.duration;
+    if (!video) screen.firstChild?.follow?.(part);
+    else if (event.buttons && Number.isFinite(video.duration)) video.currentTime = part * video.duration;
     else return;
     screen.at(part);
   };
@@ -64,8 +64,12 @@ function timeline(picture, screen) {
 
 function play(row, screen) {
   if (!data.played[value(byName.get("container"), row)]) return strip(row, screen);
-  const video = element("video", undefined, { src: `video/${row}`, controls: true, preload: "auto" });
-  const fail = () => picked === row && strip(row, screen);
+  const video = element("video", undefined, { src: `video/${row}`, controls: true, preload: "metadata" });
+  const fail = () => {
+    if (picked !== row) return;
+    leave();
+    strip(row, screen);
+  };
   video.onerror = fail;
   video.onloadedmetadata = () => video.videoWidth || fail(); // it plays the sound alone
   video.ontimeupdate = () => screen.at?.(video.currentTime / video.duration);
@@ -79,19 +83,19 @@ async function strip(row, screen) { // of a video that the browser does not deco
   if (picked !== row) return;
   if (found.failure) return screen.append(element("p", found.failure, { className: "bad" }));
   const last = Number(value(byName.get("num_frames"), row)) - 1;
-  const [shown, caption] = [element("div", undefined, { className: "strip" }), element("p", undefined, { className: "note" })];
-  shown.style.aspectRatio = found.aspect;
-  shown.style.backgroundImage = `url(${found.strip})`;
-  shown.style.backgroundSize = `800% ${100 * found.rows}%`;
-  shown.follow = (part) => {
+  const [picture, caption] = [element("div", undefined, { className: "strip" }), element("p", undefined, { className: "note" })];
+  picture.style.aspectRatio = found.aspect;
+  picture.style.backgroundImage = `url(${found.strip})`;
+  picture.style.backgroundSize = `800% ${100 * found.rows}%`;
+  picture.follow = (part) => {
     const away = (place) => Math.abs(found.frames[place] - part * last);
     const place = found.frames.reduce((best, _, each) => (away(each) < away(best) ? each : best), 0);
     const down = Math.floor(place / 8) / Math.max(found.rows - 1, 1);
-    shown.style.backgroundPosition = `${(100 * (place % 8)) / 7}% ${100 * down}%`;
-    caption.textContent = `frame ${$whole.format(found.frames[place])}; the browser does not play this video, move the pointer over the timeline`;
+    picture.style.backgroundPosition = `${(100 * (place % 8)) / 7}% ${100 * down}%`;
+    caption.textContent = `frame ${whole.format(found.frames[place])}; the browser does not play this video, move the pointer over the timeline`;
   };
-  shown.follow(0);
-  screen.append(shown, caption);
+  picture.follow(0);
+  screen.append(picture, caption);
 }
 
 function leave() { // end the download of a video
