@@ -95,8 +95,15 @@ class Page:
 
     def press(self, key):
         for kind in ("keyDown", "keyUp"):
-            text = {"text": key} if len(key) == 1 and kind == "keyDown" else {}
+            text = {"Enter": "\r"}.get(key, key)
+            text = {"text": text} if len(text) == 1 and kind == "keyDown" else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=key, **text)
+
+    def drag(self, start, stop):
+        """Press the mouse at a point (x, y) of the window and release it at another."""
+        for kind, (x, y) in (("Pressed", start), ("Moved", stop), ("Released", stop)):
+            pressed = {"button": "left", "buttons": int(kind != "Released"), "clickCount": 1}
+            self.call("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, **pressed)
 
     def shot(self, path):
         Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))

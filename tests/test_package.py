@@ -569,7 +569,7 @@ def test_a_wheel_holds_every_module_the_marker_and_the_licence(wheel):
         assert path.relative_to(ROOT).as_posix() in names
     assert "videoloader/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    data = ("datasets/report/page.html", "datasets/report/page.js", "cli/doctor.mp4")
+    data = ("datasets/report/page.html", "datasets/report/page.start.js", "cli/doctor.mp4")
     assert {f"videoloader/{name}" for name in data} <= names
     tops = {name.partition("/")[0] for name in names if "/" in name}
     assert {top.partition("-")[0] for top in tops} == {"videoloader"}

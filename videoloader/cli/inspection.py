@@ -217,7 +217,7 @@ def _damage(dataset: Path) -> Any:
     path = dataset.with_suffix(".damage.parquet")
     if not path.exists():
         return None
-    fields = [("path", pa.string()), ("member", pa.string()), ("frames", pa.list_(pa.int64()))]
+    fields = [("key", pa.string()), ("frames", pa.list_(pa.int64())), ("reason", pa.string())]
     try:
         return pq.read_table(path, columns=[name for name, _ in fields]).cast(pa.schema(fields))
     except (pa.ArrowException, OSError, ValueError) as error:

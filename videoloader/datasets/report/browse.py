@@ -19,18 +19,24 @@ import re
 import secrets
 import socket
 import sys
+import tempfile
 import threading
 import time
 from http.cookies import CookieError, SimpleCookie
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import parse_qs, urlsplit
 
-from videoloader.datasets.report.page import render_page, video_pictures
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.datasets.report.page import PLAYED, render_page, video_pictures, video_strip
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
-from videoloader.errors import VideoError
-from videoloader.indexing.dataset import DatasetIndex
+from videoloader.errors import UnsupportedError, VideoError
+from videoloader.indexing.dataset import DatasetIndex, write_part
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.task_workers import Job, TaskWorkers
+from videoloader.sources.source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,12 +47,17 @@ CONNECTIONS = 32
 REQUEST_SECONDS = 10.0
 """In which a request has to arrive, from its connection or the last answer on."""
 
-PICTURES = f"{video_pictures.__module__}:{video_pictures.__name__}"
-"""The function that draws the pictures of a video, in the worker process."""
+JOBS = {
+    "pictures": f"{video_pictures.__module__}:{video_pictures.__name__}",
+    "strip": f"{video_strip.__module__}:{video_strip.__name__}",
+}
+"""Functions that draw pictures of a video in the worker process, by their part of an address."""
 
 _ANSWER_SECONDS = 60.0
 _COOKIE = "videoloader"
-_KEPT = 256  # pictures of videos
+_KEPT = 128  # pictures of videos
+_CHUNK = 1 << 20  # bytes of a video that are read at a time
+_RANGE = re.compile("bytes=([0-9]{0,18})-([0-9]{0,18})", re.IGNORECASE)
 _ROW = re.compile("[0-9]{1,9}")
 
 
@@ -82,24 +93,42 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         """The address to open, with its token."""
         return f"http://127.0.0.1:{self.server_port}/?token={self.token}"
 
-    def pictures(self, row: int) -> bytes:
-        """The pictures of a video as JSON, see `video_pictures`."""
+    def pictures(self, kind: str, row: int) -> bytes:
+        """The pictures of a video as JSON, of one of the kinds of `JOBS`."""
         with self._lock:
             try:
-                return self._encoded(row)
+                return self._encoded(kind, row)
             except VideoError as error:  # of this machine, or a stored path
                 return json.dumps({"failure": str(error)}).encode()
 
-    def _make(self, row: int) -> bytes:
+    def _make(self, kind: str, row: int) -> bytes:
         item = self._dataset.item(row)
         if self._workers is None:
             arguments = {"dataset": self._dataset.without_sign(), "threads": 1}
-            self._job = Job(PICTURES, arguments, TIME_LIMIT, worker_limit("auto"))
-            self._workers = TaskWorkers(self._job, workers=1, ahead=1)
-        ((_, made),) = self._workers.run(self._job, [(row, item)])
+            limits = TIME_LIMIT, worker_limit("auto")
+            self._jobs = {each: Job(name, arguments, *limits) for each, name in JOBS.items()}
+            self._workers = TaskWorkers(self._jobs[kind], workers=1, ahead=1)
+        ((_, made),) = self._workers.run(self._jobs[kind], [(row, item)])
         if isinstance(made, TaskFailure):
             made = {"failure": f"{item.name}: {made.reason}"}
         return json.dumps(made).encode()
+
+    def video(self, row: int) -> tuple[Source, str]:
+        """The bytes of a video that browsers may play, and their media type.
+
+        Raises:
+            VideoError: the row is no such video, or the file is gone or another one than was
+                indexed.
+        """
+        index, source = self._dataset[row], self._dataset.source(row)
+        try:
+            if index.container not in PLAYED:
+                raise UnsupportedError(f"{source.name}: browsers do not play {index.container}")
+            index.check(source)
+        except BaseException:
+            source.close()
+            raise
+        return source, PLAYED[index.container]
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer on a connection in a thread, or close it if there are too many."""
@@ -130,9 +159,54 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         if self._workers is not None:
             self._workers.close()
 
-    def has_row(self, row: int) -> bool:
-        """Whether the data set has a row of this number."""
-        return 0 <= row < len(self._dataset)
+    @property
+    def num_rows(self) -> int:
+        """Rows of the data set."""
+        return len(self._dataset)
+
+    def exported(self, kind: str, rows: NDArray[np.int64]) -> BinaryIO:
+        """Some rows as a text list of paths for `index_dataset`, or as a data set index.
+
+        Args:
+            kind: `paths`, in the order of the rows, or `parquet`, ascending.
+            rows: of the data set.
+        """
+        if kind == "paths":
+            keys = (self._dataset.item(row).key for row in rows.tolist())
+            return io.BytesIO("".join(f"{_as_line(key)}\n" for key in keys).encode())
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "part.parquet")
+            write_part(self._dataset, np.unique(rows), path)
+            return path.open("rb")  # stays readable without its folder
+
+
+def _as_line(path: str) -> str:
+    """A path in a text list, whose lines are stripped."""
+    is_line = path == path.strip() and not {*"\r\n"} & {*path}
+    return path if is_line else Path(path).as_uri()
+
+
+def wanted_range(header: str, size: int) -> range | None:
+    """The bytes that a header `Range` asks for of `size` bytes.
+
+    Returns:
+        None for all, as where the header is missing, has several ranges or is wrong; an empty range
+        where it asks for none that are there.
+
+    >>> wanted_range("bytes=2-", 10), wanted_range("bytes=-3", 10), wanted_range("bytes=10-", 10)
+    (range(2, 10), range(7, 10), range(0, 0))
+    """
+    found = _RANGE.fullmatch(header)
+    first, last = found.groups() if found else ("", "")
+    if first:
+        start, stop = int(first), int(last or size) + (last != "")
+        if last and int(last) < start:
+            return None
+    elif last:
+        start, stop = max(size - int(last), 0), size
+    else:
+        return None
+    return range(start, min(stop, size)) if start < min(stop, size) else range(0)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -152,22 +226,81 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def do_GET(self) -> None:
-        """Answer with the page, or the pictures of a video."""
+        """Answer with the page, or something about a video."""
+        place = self._place()
+        if place is None:
+            return
+        folder, _, row = place.partition("/")
+        is_row = _ROW.fullmatch(row) and int(row) < self.server.num_rows
+        if not folder:
+            self._answer(200, self.server.page, "text/html; charset=utf-8")
+        elif folder in JOBS and is_row:
+            self._answer(200, self.server.pictures(folder, int(row)), "application/json")
+        elif folder == "video" and is_row:
+            self._send_video(int(row))
+        else:
+            self._refuse(404, "no such page")
+
+    def _send_video(self, row: int) -> None:
+        try:
+            source, kind = self.server.video(row)
+        except VideoError as error:
+            self._refuse(404, str(error))
+            return
+        with source:
+            wanted = wanted_range(self.headers.get("Range", ""), source.size)
+            if wanted is None or "If-Range" in self.headers:  # there is no state to compare
+                self._begin(200, kind, source.size, {"Accept-Ranges": "bytes"})
+                wanted = range(source.size)
+            elif not wanted:
+                self._begin(416, kind, 0, {"Content-Range": f"bytes */{source.size}"})
+            else:
+                place = f"bytes {wanted[0]}-{wanted[-1]}/{source.size}"
+                self._begin(206, kind, len(wanted), {"Content-Range": place})
+            for at in wanted[::_CHUNK]:
+                try:
+                    data = source.read(at, min(wanted.stop - at, _CHUNK))
+                except VideoError:  # of the answer less comes than it says, so it is known to fail
+                    self.close_connection = True
+                    return
+                self.wfile.write(data)
+
+    def do_POST(self) -> None:
+        """Answer with a file about some rows, whose numbers are the body: 4 bytes each."""
+        place = self._place()
+        if place is None:
+            return
+        length = self.headers.get("Content-Length", "")
+        if place not in ("export/paths", "export/parquet"):
+            self._refuse(404, "no such page")
+        elif not _ROW.fullmatch(length):
+            self._refuse(411, "the length of the body is missing")
+        elif int(length) % 4 or int(length) > 4 * self.server.num_rows:
+            self._refuse(413, "no rows, or more than the data set has")
+        else:
+            rows = np.frombuffer(self.rfile.read(int(length)), "<u4").astype(np.int64)
+            if rows.max(initial=-1) >= self.server.num_rows:
+                self._refuse(400, "no rows of the data set")
+                return
+            try:
+                file = self.server.exported(place.removeprefix("export/"), rows)
+            except VideoError as error:
+                self._refuse(500, str(error))
+                return
+            with file:
+                self._answer(200, file.read(), "application/octet-stream")
+
+    def _place(self) -> str | None:
+        """The path that is asked for, without slashes at its ends; None if it was refused."""
         try:
             asked = urlsplit(self.path)
         except ValueError:
-            self._answer(400, b"no address of a page", "text/plain")
-            return
+            self._refuse(400, "no address of a page")
+            return None
         if not self._is_ours() or not self._is_allowed(parse_qs(asked.query).get("token", [""])[0]):
-            self._answer(403, b"open the address that `videoloader browse` printed", "text/plain")
-            return
-        folder, _, row = asked.path.strip("/").partition("/")
-        if not folder:
-            self._answer(200, self.server.page, "text/html; charset=utf-8")
-        elif folder == "pictures" and _ROW.fullmatch(row) and self.server.has_row(int(row)):
-            self._answer(200, self.server.pictures(int(row)), "application/json")
-        else:
-            self._answer(404, b"no such page", "text/plain")
+            self._refuse(403, "open the address that `videoloader browse` printed")
+            return None
+        return asked.path.strip("/")
 
     def _is_ours(self) -> bool:
         """Whether the address has the name of this machine, not one that resolves to it."""
@@ -184,20 +317,32 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         known = token or (cookies[name].value if name in cookies else "")
         return secrets.compare_digest(known.encode(), self.server.token.encode())
 
+    def _refuse(self, status: int, reason: str) -> None:
+        self.close_connection = True  # a body may be unread
+        self._answer(status, reason.encode(), "text/plain; charset=utf-8")
+
     def _answer(self, status: int, body: bytes, kind: str) -> None:
+        self._begin(status, kind, len(body), {})
+        self.wfile.write(body)
+
+    def _begin(self, status: int, kind: str, size: int, further: dict[str, str]) -> None:
+        """Send the head of an answer with `size` bytes."""
         self.connection.settimeout(_ANSWER_SECONDS)
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(size))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
+        for name, text in further.items():
+            self.send_header(name, text)
         if status == 200:
             name = f"{_COOKIE}-{self.server.server_port}"
             cookie = f"{name}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
             self.send_header("Set-Cookie", cookie)
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Nothing: the command's output is the address."""

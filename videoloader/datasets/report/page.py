@@ -13,7 +13,9 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from videoloader.datasets.report.columns import page_columns
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.rows import Row
@@ -32,33 +34,20 @@ from videoloader.video import Video
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PLAYED = {"mp4": "video/mp4", "matroska": "video/webm", "ogg": "video/ogg"}
+"""Containers that browsers may play, and what a server calls them."""
+
 _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
+_STRIP, _STRIP_COLUMNS = 64, 8  # frames
+_STRIP_SIZE = 120  # pixels of the shorter side
 _TIME_LIMIT = 600.0  # seconds for the sheet of a video
-_HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
-_FIRST = (
-    *("key", "codec", "width", "height", "fps", "duration", "num_frames", "mean_gop", "bit_rate"),
-    *("size", "has_audio", "error"),
-)
+_SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
     *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
     *("num_frames", "max_gap", "audio_codec", "pixel_format", "color_transfer", "exactness"),
     *("error_kind", "damaged_frames"),
 )
-_LABELS = {
-    "key": ("video", "place of the file below the root of the data set"),
-    "error": ("error", "why it cannot be read"),
-    "fps": ("frames/s", "average frame rate"),
-    "duration": ("seconds", "from the first frame to the end of the last"),
-    "num_frames": ("frames", "number of frames"),
-    "num_keyframes": ("keyframes", "number of keyframes"),
-    "mean_gop": ("GOP", "frames from keyframe to keyframe, on average"),
-    "bit_rate": ("bits/s", "of the video stream"),
-    "max_gap": ("longest gap", "seconds, longest time from a frame to the next"),
-    "size": ("bytes", "size of the file"),
-    "has_audio": ("sound", "whether the file has an audio stream"),
-    "damaged_frames": ("damaged frames", "found by `videoloader check`; -1 for all of them"),
-}
 _FLAGS = (
     ("cannot be read", "error!=none"),
     ("damaged", "damaged_frames!=none"),
@@ -148,6 +137,29 @@ def video_pictures(
     return found
 
 
+def video_strip(
+    task: tuple[int, Item], *, dataset: DatasetIndex, threads: int | None = None
+) -> dict[str, Any]:
+    """Many small frames of a video for a pointer that moves along it.
+
+    Returns:
+        `strip`, the address of a picture of 8 frames a row, and of them `rows`, the numbers
+        `frames`, and `aspect`, the width of one by its height.
+    """
+    row, item = task
+    with Video(item, index=dataset[row], threads=threads) as video:
+        numbers = _spread(video, _STRIP)
+        frames = video.get_frames(numbers, resize_shorter=_STRIP_SIZE).frames.numpy()
+    rows = -(-len(frames) // _STRIP_COLUMNS)
+    height, width = frames.shape[1:3]
+    grid = np.zeros((rows * _STRIP_COLUMNS, height, width, 3), np.uint8)
+    grid[: len(frames)] = frames
+    grid = grid.reshape(rows, _STRIP_COLUMNS, height, width, 3).swapaxes(1, 2)
+    picture = jpeg_uri(grid.reshape(rows * height, _STRIP_COLUMNS * width, 3))
+    aspect = width / height
+    return {"strip": picture, "rows": rows, "frames": numbers.tolist(), "aspect": aspect}
+
+
 def _as_row(task: Task, result: dict[str, str] | TaskFailure) -> Row:
     item = task[1]
     if isinstance(result, TaskFailure):
@@ -155,13 +167,18 @@ def _as_row(task: Task, result: dict[str, str] | TaskFailure) -> Row:
     return Row(item, None, {"pictures": result})
 
 
-def _sheet(video: Video) -> str:
+def _spread(video: Video, most: int) -> NDArray[np.int64]:
     """Frames at equal distances; keyframes, where there are enough of them."""
-    rows, columns = _SHEET
     total, keys = len(video), video.index.keyframes
-    numbers = np.linspace(0, total - 1, min(rows * columns, total)).round().astype(int)
-    if len(keys) >= rows * columns:
-        numbers = keys[np.linspace(0, len(keys) - 1, rows * columns).round().astype(int)]
+    of = keys if len(keys) >= most else np.arange(total)
+    chosen = np.linspace(0, len(of) - 1, min(most, total)).round().astype(int)
+    numbers: NDArray[np.int64] = of[chosen]
+    return numbers
+
+
+def _sheet(video: Video) -> str:
+    rows, columns = _SHEET
+    numbers = _spread(video, rows * columns)
     clip = video.get_frames(numbers)
     frames, times = clip.frames.numpy(), clip.times.tolist()
     lines = []
@@ -192,27 +209,28 @@ def render_page(
         ArgumentError: the data set has more than 500,000 rows.
     """
     _check_size(dataset)
-    table = dataset.table if damage is None else _with_damage(dataset.table, damage)
-    names = [name for name in _FIRST if name in table.column_names]
-    names += [name for name in table.column_names if name not in (*names, *_HIDDEN)]
+    columns = page_columns(dataset.table, damage)
+    names = {column["name"] for column in columns}
     data = {
         "title": dataset.path.name,
-        "about": "Click a bar to filter, a heading to sort, a row to look at a video.",
+        "about": "Click a bar or draw over several to filter, a heading to sort, a row to look at "
+        "a video.",
         "rows": len(dataset),
-        "columns": [_column(name, table[name]) for name in names],
+        "columns": columns,
         "charts": _CHARTS,
         "flags": [flag for flag in _FLAGS if re.split("[!:>]", flag[1])[0] in names],
-        "totals": _totals(table),
+        "totals": _totals(dataset.table),
         "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
         "pictures": pictures,
-        "live": is_live,
+        "played": PLAYED if is_live else None,
         "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
         f"browse {dataset.path.name}` shows those of all.",
     }
     folder = files("videoloader.datasets.report")
-    script = folder.joinpath("page.js").read_text(encoding="utf-8")
+    parts = (folder.joinpath(f"page.{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
+    script = "\n".join(parts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    connect = "connect-src 'self'; " if is_live else ""
+    connect = "connect-src 'self'; media-src 'self'; " if is_live else ""
     policy = (
         f"default-src 'none'; {connect}img-src data:; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'"
@@ -236,46 +254,6 @@ def _as_script(data: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _with_damage(table: pa.Table, damage: pa.Table) -> pa.Table:
-    """The columns of a data set index, and one of damaged frames."""
-    import pyarrow as pa
-
-    found = {
-        (path, member): len(frames) if frames else -1
-        for path, member, frames in zip(
-            *(damage[name].to_pylist() for name in ("path", "member", "frames")), strict=True
-        )
-    }
-    places = zip(table["path"].to_pylist(), table["member"].to_pylist(), strict=True)
-    return table.append_column(
-        "damaged_frames", pa.array([found.get(each) for each in places], pa.int64())
-    )
-
-
-def _column(name: str, values: pa.ChunkedArray) -> dict[str, Any]:
-    """A column for the page: numbers, texts, or words and their numbers where they repeat."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    label, about = _LABELS.get(name, (name.replace("_", " "), ""))
-    column: dict[str, Any] = {"name": name, "label": label, "about": about or label}
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        found = values.to_pylist()
-        if pa.types.is_floating(values.type):
-            found = [None if x is None or not np.isfinite(x) else float(f"{x:.6g}") for x in found]
-        return column | {"kind": "number", "values": found, "width": 96}
-    if pa.types.is_boolean(values.type):
-        values = pc.if_else(values, "yes", "no")
-    texts = pc.cast(values, pa.string()).combine_chunks()
-    width = 360 if name in ("key", "error", "warnings") else 120
-    coded = texts.dictionary_encode()
-    if len(coded.dictionary) <= max(len(texts) // 4, 16):
-        words = coded.dictionary.to_pylist()
-        numbers = coded.indices.to_pylist()
-        return column | {"kind": "text", "words": words, "values": numbers, "width": width}
-    return column | {"kind": "text", "values": texts.to_pylist(), "width": width}
-
-
 def _totals(table: pa.Table) -> Sequence[tuple[str, str]]:
     import pyarrow.compute as pc
 
@@ -286,6 +264,6 @@ def _totals(table: pa.Table) -> Sequence[tuple[str, str]]:
         ("hours", f"{hours:,.2f}"),
         ("frames", f"{pc.sum(table['num_frames']).as_py() or 0:,}"),
         ("GB", f"{(pc.sum(table['size']).as_py() or 0) / 1e9:,.3f}"),
-        ("codecs", f"{pc.count_distinct(table['codec']).as_py()}"),
+        ("codecs", f"{pc.count_distinct(table['codec']).as_py():,}"),
         ("cannot be read", f"{failed:,}"),
     )

@@ -257,7 +257,7 @@ def _found(source: str, skipped: Skipped) -> Iterator[Item]:
             found = _walk(Path(match), skipped) if is_folder else [absolute_path(match)]
             yield from map(local_item, found)
     elif path.suffix.lower() in _LISTS and os.path.isfile(source):
-        yield from map(Item, _listed(path))
+        yield from map(local_item, _listed(path))
     elif not os.path.lexists(source) and (source.endswith("/") or not path.suffix):
         raise SourceError(f"{shown(source)}: no such folder")
     else:
