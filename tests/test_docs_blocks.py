@@ -67,7 +67,8 @@ def made(tmp_path_factory):
     made = tmp_path_factory.mktemp("made")
     for name in ("a.jpg", "b.jpg"):
         cv2.imwrite(str(made / name), np.full((64, 96, 3), 99, np.uint8))
-    frames = vl.Video(encode_video(made / "silent.mp4", size=(96, 64), frames=90)).get_frames()
+    with vl.Video(encode_video(made / "silent.mp4", size=(96, 64), frames=90)) as video:
+        frames = video.get_frames()
     sound = np.sin(np.arange(48000) / 10, dtype=np.float32)[None] / 2
     vl.write_video(frames, made / "a.mp4", fps=30, gop=12, audio=(sound, 16000))
     stems = [f"{number:0>11}_000012_000022" for number in range(4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from videoloader.cli import app as program
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+_EXAMPLES = re.compile(r"^Examples:\n\n((?:videoloader .*\n+)+)", re.MULTILINE)
 PAGE = Path(__file__).parents[1] / "reference" / "commands.md"
 
 
@@ -22,7 +24,13 @@ def page() -> str:
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="videoloader")
     head, _, commands = text.partition("\n## ")
     head = head.partition("**Commands**")[0]  # a list of cut sentences; the sections follow
-    return head.replace("# `videoloader`", "# Command line") + "\n## " + commands
+    head = head.replace("# `videoloader`", "# Command line")
+    head = head.replace("Exit codes:", "[Exit codes](../indexing.md#exit-codes):")
+    return head + "\n## " + _EXAMPLES.sub(_as_code, commands)
+
+
+def _as_code(examples: re.Match[str]) -> str:
+    return "**Examples**:\n\n```console\n" + examples[1].strip().replace("\n\n", "\n") + "\n```\n\n"
 
 
 def write(_: Sphinx) -> None:

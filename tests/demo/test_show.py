@@ -31,7 +31,11 @@ def test_the_demo_loads_two_epochs_twice_and_draws_a_sheet(run, demo_folder, tmp
     assert "damaged.mp4: no 'moov' box" in " ".join(result.output.split())
     rows = [line.split() for line in result.output.splitlines() if line.strip()]
     assert [row[1] for row in rows if row[0] == "Loader"] == ["6"]
-    assert [row[2] for row in rows if row[0] == "pipeline,"] == ["6"]
+    assert [row[1] for row in rows if row[0] == "pipeline"] == ["6"]
+    assert max(len(line) for line in result.output.splitlines() if " tables " in line) <= 80
+    names = [row[-1] for row in rows if "tables" in row]  # whole ones
+    assert names == [file.name for file in sorted(demo_folder.iterdir())[:3]]
+    assert sum("%" in line for line in result.output.splitlines()) == 2  # no row goes on
     sheet = cv2.imread(str(tmp_path / "contact_sheet.png"))
     assert sheet.shape[0] > 6 * 96
     assert sheet.std() > 20
@@ -96,7 +100,7 @@ def test_sample_draws_a_sheet(run, demo_folder, tmp_path):
     assert out.read_bytes() != by_stride
     for wrong in (["--fps", "x"], ["--fps", "0"], ["--fps", "5", "--stride", "3"]):
         assert run(cli, "sample", demo_folder / "h264.mp4", "-o", out, *wrong).exit_code == 2
-    assert run(cli, "sample", tmp_path / "none.mp4", "-o", out).exit_code == 1
+    assert run(cli, "sample", tmp_path / "none.mp4", "-o", out).exit_code == 2
 
 
 def test_inspect_prints_groups_and_draws_a_timeline(run, demo_folder, tmp_path):

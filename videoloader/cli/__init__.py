@@ -5,6 +5,8 @@ One module for each group of commands of its help; `terminal.py` has what they s
 
 from __future__ import annotations
 
+import inspect as introspection
+import textwrap
 from collections.abc import Callable
 from importlib import metadata
 from typing import Annotated
@@ -29,8 +31,14 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "This machine": (tune, top, doctor, demo),
 }
 
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 done, but videos failed; 2 not done, for the reason on stderr; "
+    "130 stopped by Ctrl-C."
+)
+
 app = typer.Typer(
     name="videoloader",
+    epilog=EXIT_CODES,
     add_completion=False,
     pretty_exceptions_show_locals=False,  # URLs among them may be signed
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,9 +61,22 @@ def command(
         raise typer.Exit(2)
 
 
+def _help(command: Callable[..., None]) -> tuple[str, str]:
+    """The help of a command and the examples that end it, from its docstring.
+
+    Paragraphs are given as one line each, which Typer wraps to the width of the terminal; it would
+    keep the line breaks of the docstring.
+    """
+    text, _, examples = introspection.cleandoc(command.__doc__ or "").partition("\n\nExamples:\n")
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+    lines = textwrap.dedent(examples).splitlines()
+    return "\n\n".join(paragraphs), "\n\n".join(["Examples:", *lines])
+
+
 for _group, _members in _COMMANDS.items():
     for _member in _members:
-        app.command(rich_help_panel=_group)(_member)
+        _text, _examples = _help(_member)
+        app.command(rich_help_panel=_group, help=_text, epilog=_examples)(_member)
 
 
 def main() -> None:

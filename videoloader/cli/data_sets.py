@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +17,7 @@ from videoloader.cli.terminal import (
     Workers,
     as_shard,
     complain,
+    emit,
     job_progress,
     reported,
     say,
@@ -60,8 +60,13 @@ def index(
 ) -> None:
     """Find every frame of videos from their tables.
 
-    With --out, a job that may be stopped and goes on where it was when called again. Exit code 1
-    if any video cannot be read, 2 if the job cannot be done.
+    With --out, the job may be stopped, and the same command resumes it. Exit code 1 if any video
+    cannot be read.
+
+    Examples:
+        videoloader index videos/ -o set.parquet
+        videoloader index clip.mp4 silent.mp4 --json
+        videoloader index videos/ -o part0.parquet --shard 0/4 --workers 2
     """
     if out is None:
         raise typer.Exit(_index_now(sources, headers=headers, as_json=as_json))
@@ -88,7 +93,7 @@ def index(
         count = len(dataset.videos)
         facts = {"out": str(out), "videos": count, "errors": errors, "seconds": seconds}
         facts |= {"skipped": skipped.counts, "skipped_paths": [*dataset.skipped]}
-        print(json.dumps(facts))  # noqa: T201  (what the option asks for)
+        emit(facts)
     else:
         for row in errors:
             try:
@@ -108,31 +113,48 @@ def merge(
     parts: Annotated[list[Path], typer.Argument(help="Data set indexes, such as shards of a job.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
     root: Root = None,
+    as_json: Json = False,
 ) -> None:
-    """Make one data set index of several, in the order given."""
+    """Make one data set index of several, in the order given.
+
+    Examples:
+        videoloader index videos/ -o part0.parquet --shard 0/2
+        videoloader index videos/ -o part1.parquet --shard 1/2
+        videoloader merge part0.parquet part1.parquet -o set.parquet
+    """
     from videoloader.indexing.dataset import merge_datasets
 
     with reported():
         dataset = merge_datasets(parts, out, root=root)
-    say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
+    if as_json:
+        emit({"out": out, "videos": len(dataset.videos), "parts": len(parts)})
+    else:
+        say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
 
 
 def split(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
     fractions: Annotated[
-        list[float], typer.Argument(help="Of the parts, such as 0.8 0.1; the last has the rest.")
+        list[float],
+        typer.Argument(help="Share of each part, such as 0.8 0.1; one more part takes the rest."),
     ],
     out: Annotated[
         list[Path], typer.Option("--out", "-o", help="Parquet file to write, once for each part.")
     ],
     by: Annotated[
-        str, typer.Option(help="Column: videos for which it is the same stay together.")
+        str, typer.Option(help="Column; videos with the same value in it stay together.")
     ] = "key",
-    seed: Annotated[int, typer.Option(help="Another one divides independently.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed; another one gives an independent division.")] = 0,
+    as_json: Json = False,
 ) -> None:
     """Divide the videos of a data set index at random, such as for training and validation.
 
     A video stays in its part when others are added.
+
+    Examples:
+        videoloader split set.parquet 0.9 -o train.parquet -o valid.parquet
+        videoloader split set.parquet 0.5 0.25 -o a.parquet -o b.parquet -o c.parquet
+        videoloader split set.parquet 0.5 -o a.parquet -o b.parquet --seed 1 --json
     """
     from videoloader.indexing.dataset import open_dataset
 
@@ -145,7 +167,10 @@ def split(
             )
         for part, path in zip(parts, out, strict=True):
             part.write(path).close()
-            say(f"{path}: {len(part)} of {len(opened.videos)} videos")
+            if as_json:
+                emit({"out": path, "videos": len(part), "of": len(opened.videos)})
+            else:
+                say(f"{path}: {len(part)} of {len(opened.videos)} videos")
 
 
 def join(
@@ -153,19 +178,27 @@ def join(
     table: Annotated[Path, typer.Argument(help="CSV or Parquet file, such as captions.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
     on: Annotated[
-        str, typer.Option(help="What of a video is searched in the table: its path or stem.")
+        str, typer.Option(help="How the table names a video: by its path or its stem.")
     ] = "path",
     key: Annotated[
-        str | None, typer.Option(help="Column of the table that says which video a row is of.")
+        str | None, typer.Option(help="Column of the table that names the video of a row.")
     ] = None,
     columns: Annotated[
-        list[str] | None, typer.Option("--column", help="To take, once for each; all by default.")
+        list[str] | None,
+        typer.Option("--column", help="Column to add, once for each; all by default."),
     ] = None,
     missing: Annotated[
-        str, typer.Option(help="Videos without a row: raise an error, drop them, or null.")
+        str, typer.Option(help="What to do about videos without a row: raise, drop or null.")
     ] = "raise",
+    as_json: Json = False,
 ) -> None:
-    """Add columns of a table to the videos of a data set index."""
+    """Add columns of a table to the videos of a data set index.
+
+    Examples:
+        videoloader join set.parquet captions.csv -o captioned.parquet
+        videoloader join set.parquet captions.csv -o new.parquet --on stem --key name
+        videoloader join set.parquet captions.csv -o new.parquet --column caption
+    """
     from videoloader.indexing.dataset import open_dataset
 
     with reported(), open_dataset(dataset) as opened:
@@ -178,7 +211,11 @@ def join(
         )
         joined.write(out).close()
         added = [name for name in joined.column_names if name not in opened.column_names]
-        say(f"{out}: {len(joined)} of {len(opened.videos)} videos, with {', '.join(added)}")
+        if as_json:
+            facts = {"out": out, "videos": len(joined), "of": len(opened.videos), "added": added}
+            emit(facts)
+        else:
+            say(f"{out}: {len(joined)} of {len(opened.videos)} videos, with {', '.join(added)}")
 
 
 def query(
@@ -192,7 +229,8 @@ def query(
     ] = None,
     count: Annotated[bool, typer.Option("--count", help="Print the number of rows.")] = False,
     by: Annotated[
-        str | None, typer.Option(help="Print videos and hours by a column or expression.")
+        str | None,
+        typer.Option(help="Print videos and hours for each value of a column or expression."),
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Rows to print, 0 for all.")] = 20,
     time_limit: Annotated[float, typer.Option(help="Time limit in seconds.")] = 60.0,
@@ -201,6 +239,11 @@ def query(
     """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).
 
     Exit code 2 if it is not a valid condition, or takes too much time or memory.
+
+    Examples:
+        videoloader query set.parquet "codec = 'h264' and height >= 64"
+        videoloader query set.parquet "error is not null" --json --limit 0
+        videoloader query set.parquet --by codec
     """
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
     from videoloader.indexing.drawing import plain_table
@@ -218,13 +261,15 @@ def query(
                 rows = opened.columns(_SHOWN).take(shown).to_pylist()
             if found is not None and out is not None:
                 write_part(opened, found, out)
-    if found is not None and out is not None:
+    if found is not None and out is not None and as_json:
+        emit({"out": out, "rows": len(found), "of": total})
+    elif found is not None and out is not None:
         say(f"{out}: {len(found)} of {total} rows")
     elif found is not None and count:
         say(str(len(found)))
     elif as_json:
         for row in rows:
-            print(json.dumps(row, default=str))  # noqa: T201
+            emit(row)
     else:
         show(plain_table(rows))
         if found is not None:
@@ -236,7 +281,7 @@ def check(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet) to check.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Parquet file to write; beside it by default."),
+        typer.Option("--out", "-o", help="Parquet file to write; beside the index by default."),
     ] = None,
     workers: Workers = None,
     shard: Shard = "0/1",
@@ -247,9 +292,13 @@ def check(
 ) -> None:
     """Decode everything once and write the damaged frames of each video.
 
-    A job that may be stopped and goes on where it was when called again. What it writes, and what
-    --json prints, can be given to loaders as skip_known. Exit code 1 if any are damaged, 2 if the
-    job cannot be done.
+    The job may be stopped, and the same command resumes it. Loaders take its file, or the output
+    of --json, as skip_known. Exit code 1 if any video is damaged.
+
+    Examples:
+        videoloader check set.parquet
+        videoloader check set.parquet --json
+        videoloader check set.parquet -o damage0.parquet --shard 0/4
     """
     from videoloader.decoding.check import check_dataset
     from videoloader.indexing.dataset import Item, open_dataset
@@ -268,7 +317,7 @@ def check(
     damage = table.to_pylist()
     if as_json:
         for row in damage:
-            print(json.dumps(row))  # noqa: T201
+            emit(row)
         raise typer.Exit(int(bool(damage)))
     for row in damage:
         name = Item(row["path"], row["member"]).name
@@ -304,7 +353,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
         warn(made)
         indexes.append(made)
         if as_json:
-            print(json.dumps(video_facts(item.name, made)))  # noqa: T201
+            emit(video_facts(item.name, made))
     if not as_json and indexes:
         show(video_table(indexes))
         _tell_skipped(skipped)

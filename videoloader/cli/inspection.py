@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +14,8 @@ from videoloader.cli.terminal import (
     Root,
     Workers,
     as_rate,
-    complain,
     console,
+    emit,
     job_progress,
     reported,
     say,
@@ -23,7 +23,7 @@ from videoloader.cli.terminal import (
     video_facts,
     warn,
 )
-from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.errors import ArgumentError, FormatError
 from videoloader.indexing import index_video
 
 
@@ -38,14 +38,20 @@ def inspect(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print what is known of a video and draw its groups of pictures and frame sizes."""
+    """Print what is known of a video and draw its groups of pictures and frame sizes.
+
+    Examples:
+        videoloader inspect clip.mp4
+        videoloader inspect clip.mp4 --json
+        videoloader inspect clip.mp4 -o timeline.png
+    """
     from videoloader.indexing.drawing import draw_timeline, gop_table, video_table
 
     with reported():
         made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
         facts = video_facts(made.name, made)
         if as_json:
-            print(json.dumps(facts))  # noqa: T201  (what the option asks for)
+            emit(facts)
         else:
             show(video_table([made]))
             del facts["warnings"]  # printed as such
@@ -77,7 +83,8 @@ def sample(
     clips: Annotated[int, typer.Option(min=1, help="Number of clips, one in each row.")] = 4,
     count: Annotated[int, typer.Option(min=1, help="Frames in a clip.")] = 8,
     stride: Annotated[
-        int | None, typer.Option(min=1, help="Frames from one frame of a clip to the next; 4.")
+        int | None,
+        typer.Option(min=1, help="Distance between frames of a clip; 4 by default."),
     ] = None,
     fps: Annotated[
         str | None, typer.Option(help="Frames a second, in place of a stride, such as 30000/1001.")
@@ -92,7 +99,13 @@ def sample(
     ] = "auto",
     as_json: Json = False,
 ) -> None:
-    """Draw random clips of a video, or of random videos of a data set, as a sheet of pictures."""
+    """Draw random clips of a video, or of random videos of a data set, as a sheet of pictures.
+
+    Examples:
+        videoloader sample clip.mp4 -o sheet.png --count 8 --fps 5
+        videoloader sample set.parquet --clips 4
+        videoloader sample set.parquet --videos 0.5 -o some.parquet
+    """
     from videoloader.indexing.dataset import open_dataset
     from videoloader.indexing.drawing import write_png
     from videoloader.machinery.views import contact_sheet
@@ -113,7 +126,7 @@ def sample(
         rate = None if fps is None else float(as_rate(fps))
         sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
     rows, drawn = [], []
-    try:
+    with reported():
         for place, of_place in itertools.groupby(enumerate(sources), lambda pair: pair[1]):
             with Video(place, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
                 for number, _ in of_place:
@@ -124,14 +137,10 @@ def sample(
                     rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
                     places = {"frames": clip.indices.tolist(), "times": clip.times.tolist()}
                     drawn.append({"file": video.name, **places})
-    except VideoError as error:
-        complain(str(error))
-        raise typer.Exit(1) from None
-    out = out or Path("sample.png")
-    with reported():
+        out = out or Path("sample.png")
         write_png(contact_sheet(rows), out)
     if as_json:
-        print(json.dumps({"out": str(out), "clips": drawn}))  # noqa: T201  (asked for)
+        emit({"out": str(out), "clips": drawn})
     else:
         say(f"{out}: {len(rows)} clips of {count} frames")
 
@@ -153,7 +162,7 @@ def _sample_videos(source: str, videos: str, out: Path | None, *, seed: int, as_
         chosen.write(out).close()
     if as_json:
         facts = {"out": str(out), "videos": len(chosen), "of": total}
-        print(json.dumps(facts))  # noqa: T201  (asked for)
+        emit(facts)
     else:
         say(f"{out}: {len(chosen)} of {total} videos")
 
@@ -164,11 +173,16 @@ def report(
     pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
     workers: Workers = None,
     root: Root = None,
+    as_json: Json = False,
 ) -> None:
     """Write a page about a data set: totals, distributions, a table of all videos, and frames.
 
-    One HTML file that needs no server, made by a job that may be stopped and goes on where it was.
+    One HTML file that needs no server. The job may be stopped, and the same command resumes it.
     Damaged frames are shown where `videoloader check` has left its file beside the data set index.
+
+    Examples:
+        videoloader report set.parquet
+        videoloader report set.parquet -o page/ --pictures 50
     """
     from videoloader.datasets.report.page import write_report
     from videoloader.indexing.dataset import open_dataset
@@ -185,7 +199,11 @@ def report(
             workers=workers,
             progress=show_progress,
         )
-    say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
+    size = page.stat().st_size
+    if as_json:
+        emit({"out": page, "bytes": size})
+    else:
+        say(f"{page}: {size / 1e6:.1f} MB")
 
 
 def browse(
@@ -195,7 +213,12 @@ def browse(
     ] = 0,
     root: Root = None,
 ) -> None:
-    """Serve the page of `report` to this machine, with frames of any video that is picked."""
+    """Serve the page of `report` to this machine, with frames of any video that is picked.
+
+    Examples:
+        videoloader browse set.parquet
+        videoloader browse set.parquet --root videos/
+    """
     from videoloader.datasets.report.browse import BrowseServer
     from videoloader.indexing.dataset import open_dataset
 
@@ -205,7 +228,7 @@ def browse(
         except OSError as error:
             raise ArgumentError(f"--port {port}: {error.strerror}") from error
         say(f"{server.address}  (Ctrl-C ends it)")
-        with server:
+        with server, suppress(KeyboardInterrupt):
             server.serve_forever()
 
 

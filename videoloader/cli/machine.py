@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from videoloader.cli.terminal import console, reported
+from videoloader.cli.terminal import console, emit, reported
 
 
 def top(
@@ -18,7 +17,11 @@ def top(
 ) -> None:
     """Watch the loaders and pipelines that run on this machine.
 
-    Those of processes with VIDEOLOADER_STATUS=1 in their environment.
+    Only processes that have VIDEOLOADER_STATUS=1 in their environment are seen.
+
+    Examples:
+        videoloader top --once
+        videoloader top --json
     """
     from videoloader.cli.live_view import show, watch
 
@@ -34,12 +37,16 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 
     A built-in clip is decoded on the CPU and, where there is a GPU, on NVDEC. Exit code 1 if
     decoding on the CPU does not work.
+
+    Examples:
+        videoloader doctor
+        videoloader doctor --json
     """
     from videoloader.cli import diagnosis as run
 
     findings = run.diagnose()
     if as_json:
-        print(json.dumps(run.as_json(findings)))  # noqa: T201
+        emit(run.as_json(findings))
     else:
         console.print(run.findings_table(findings))
     raise typer.Exit(int(not run.is_sound(findings)))
@@ -50,9 +57,16 @@ def demo(
         Path | None, typer.Argument(help="Folder of videos; a few are made if left out.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Where results are written.")] = Path("demo"),
-    workers: Annotated[int, typer.Option(help="Threads, then processes, that decode.")] = 2,
+    workers: Annotated[
+        int, typer.Option(help="Processes of the Loader, and threads of the pipeline.")
+    ] = 2,
 ) -> None:
-    """Turn a folder of videos into training batches and say how that went."""
+    """Turn a folder of videos into training batches and say how that went.
+
+    Examples:
+        videoloader demo
+        videoloader demo videos/ --out results
+    """
     from videoloader.demo.show import main as run
 
     run(folder, out, workers)

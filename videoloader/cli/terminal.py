@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ Ray = Annotated[
     ),
 ]
 Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Root = Annotated[
     str | None, typer.Option(help="Folder or URL that the paths of videos are relative to.")
 ]
@@ -53,6 +54,11 @@ Root = Annotated[
 def say(text: str) -> None:
     """Print text as it is."""
     console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def emit(value: Any) -> None:
+    """Print a value as a line of JSON, for `--json`."""
+    print(json.dumps(value, default=str))  # noqa: T201  (no markup, no colours)
 
 
 def show(table: Table) -> None:

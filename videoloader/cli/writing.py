@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from videoloader.cli.terminal import Json, Ray, Workers, complain, job_progress, reported, say
+from videoloader.cli.terminal import (
+    Json,
+    Ray,
+    Workers,
+    complain,
+    emit,
+    job_progress,
+    reported,
+    say,
+)
 
 
 def cut(
@@ -20,7 +29,8 @@ def cut(
         typer.Option(help="First frame that is not written; the end of the video by default."),
     ] = None,
     times: Annotated[
-        tuple[float, float] | None, typer.Option(help="Begin and end in seconds instead.")
+        tuple[float, float] | None,
+        typer.Option(help="Begin and end in seconds, in place of frames."),
     ] = None,
     method: Annotated[str, typer.Option(help="auto, copy (packets as they are), encode.")] = "auto",
     codec: Annotated[str | None, typer.Option(help="h264, hevc, av1, vp9 or ffv1.")] = None,
@@ -28,8 +38,15 @@ def cut(
         str | None, typer.Option(help="Constant rate factor of the encoder, or lossless.")
     ] = None,
     audio: Annotated[bool, typer.Option(help="Write the sound too.")] = True,
+    as_json: Json = False,
 ) -> None:
-    """Write exactly these frames of a video to a file, without encoding where that can be done."""
+    """Write exactly these frames of a video to a file, without encoding where that can be done.
+
+    Examples:
+        videoloader cut clip.mp4 part.mp4 --start 12 --stop 48
+        videoloader cut clip.mp4 part.mp4 --times 0.5 2.0 --no-audio
+        videoloader cut clip.mp4 part.mp4 --stop 30 --codec h264 --quality lossless
+    """
     from videoloader.writing.cut import cut as write_cut
 
     with reported():
@@ -44,6 +61,9 @@ def cut(
             quality=_quality(quality),
             audio=audio,
         )
+    if as_json:
+        emit(asdict(made))
+        return
     how = f"{made.num_packets} packets copied" if made.method == "copy" else "encoded"
     say(f"{out}: frames {made.start}-{made.stop - 1}, {how}")
     if made.reason:
@@ -69,12 +89,13 @@ def transcode(
         str, typer.Option(help="Suffix of the files, which chooses the container.")
     ] = ".mp4",
     videos_per_shard: Annotated[
-        int | None, typer.Option(min=1, help="Write tar archives of so many videos each.")
+        int | None,
+        typer.Option("--per-shard", min=1, help="Write tar archives of this many videos each."),
     ] = None,
     lerobot: Annotated[
         str | None, typer.Option(help="Write a LeRobotDataset with a camera of this name.")
     ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Frames of a clip, to tell the gain.")] = 16,
+    count: Annotated[int, typer.Option(min=1, help="Frames in a clip, to estimate the gain.")] = 16,
     stride: Annotated[
         int, typer.Option(min=1, help="Frames from one frame of a clip to the next.")
     ] = 4,
@@ -84,8 +105,13 @@ def transcode(
 ) -> None:
     """Encode videos again for training: short groups of pictures, a smaller size.
 
-    A job that may be stopped and goes on where it was when called again. Exit code 1 if any video
-    cannot be transcoded, 2 if the job cannot be done.
+    The job may be stopped, and the same command resumes it. Exit code 1 if any video cannot be
+    transcoded.
+
+    Examples:
+        videoloader transcode set.parquet -o small/ --shorter 48
+        videoloader transcode videos/ -o shards/ --gop 8 --per-shard 2
+        videoloader transcode set.parquet -o lerobot/ --lerobot front
     """
     from videoloader.datasets.transcode import transcode as run
     from videoloader.sampling import RandomClip
@@ -113,7 +139,7 @@ def transcode(
         facts = {"out": str(out), "written": made.written, "kept": made.kept}
         facts |= {"bytes_before": made.bytes_before, "bytes_after": made.bytes_after}
         facts |= {"gain": None if made.gain is None else made.gain._asdict()}
-        print(json.dumps(facts | {"errors": [each._asdict() for each in made.failures]}))  # noqa: T201
+        emit(facts | {"errors": [each._asdict() for each in made.failures]})
         raise typer.Exit(int(bool(made.failures)))
     for failure in made.failures:
         complain(failure.reason)

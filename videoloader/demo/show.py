@@ -196,7 +196,7 @@ def _run(folder: Path | None, out: Path, workers: int) -> None:
         raise typer.Exit(1)
     results = {
         "Loader": run_loader(good, workers=workers),
-        "pipeline, GenericIterator": run_pipeline(good, threads=workers),
+        "pipeline": run_pipeline(good, threads=workers),
     }
     console.print(_speed_table(results))
     for name, result in results.items():
@@ -208,7 +208,7 @@ def _run(folder: Path | None, out: Path, workers: int) -> None:
         for number, clip in enumerate(result.first)
     ]
     write_png(contact_sheet(rows), sheet)
-    console.print(f"contact sheet of the first batches: {sheet}")
+    console.print(f"\ncontact sheet of the first batches: {sheet}")
     videos = out / "videos" if folder is None else folder
     console.print("\nThe first row was this program; docs/loading.md explains it:\n")
     console.print(PROGRAM.format(folder=str(videos)), markup=False, highlight=False, soft_wrap=True)
@@ -222,20 +222,19 @@ def _take(result: Result, clips: torch.Tensor) -> None:
 
 
 def _speed_table(results: dict[str, Result]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in ("loaded by", "clips", "seconds", "clips/s", "where the time went"):
-        table.add_column(name, justify="right" if name[:4] in ("clip", "seco") else "left")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for name in ("loaded by", "clips", "clips/s", "where the time went"):
+        table.add_column(name, justify="right" if name.startswith("clip") else "left")
     for name, result in results.items():
         total = max(sum(result.times.values()), 1e-9)
         spent = ", ".join(
             f"{step} {seconds / total:.0%}"
             for step, seconds in sorted(result.times.items(), key=lambda item: -item[1])
-            if seconds >= total / 100
+            if seconds >= total / 20
         )
         table.add_row(
             name,
             str(result.clips),
-            f"{result.seconds:.2f}",
             f"{result.clips / max(result.seconds, 1e-9):.1f}",
             spent,
         )

@@ -30,7 +30,7 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for name in ("codec", "size", "frames", "fps", "seconds", "keys", "rotated", "from"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("video", overflow="fold", min_width=16)
