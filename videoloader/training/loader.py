@@ -282,8 +282,8 @@ class Loader(Closing):
         for name, value in own.items():
             if state.get(name) != value:
                 raise ArgumentError(
-                    f"the state is of a loader with {name}={state.get(name)}, "
-                    f"this one has {name}={value}"
+                    f"the state is of a loader with {name}={state.get(name)}, this one has "
+                    f"{name}={value}; it fits the videos, seed and options it was saved with"
                 )
         state_number(state, "position", most=self.order.end(epoch))
         if self.order.is_over(done, epoch):  # raises where a position divides a group
