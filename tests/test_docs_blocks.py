@@ -45,7 +45,7 @@ def blocks_of(page, language="python"):
     ]
 
 
-FOLDERS = ("", "dali/", "how/", "migrate/")
+FOLDERS = ("", "dali/", "decoding/", "how/", "migrate/", "training/")
 PATHS = [path for folder in FOLDERS for path in DOCS.glob(f"{folder}*.md")]
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in PATHS)
 PAGES = [page for page in PAGES if blocks_of(page)]
