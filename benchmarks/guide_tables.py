@@ -12,8 +12,8 @@ def guides() -> dict[str, dict[str, str]]:
     return {
         "drop-ins": {"peers": peers()},
         "curation": {"scenes": scenes(), "duplicates": duplicates()},
-        "foundation-models": {"epoch start": epoch_start()},
-        "loading": {"shared clips": shared_clips()},
+        "training/foundation-models": {"epoch start": epoch_start()},
+        "training/shared-clips": {"shared clips": shared_clips()},
         "many-nodes": {"many nodes": many_nodes()},
         "object-stores": {"object stores": object_stores()},
         "several-gpus": {"several GPUs": several_gpus()},

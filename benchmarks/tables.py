@@ -470,7 +470,8 @@ def pages() -> dict[Path, str]:
     found = {ROOT / "README.md": {"front": front()}}
     for page, places in {"benchmarks": tables, **guides()}.items():
         found[ROOT / "docs" / f"{page}.md"] = {
-            name: text.replace("](benchmarks/", "](../benchmarks/") for name, text in places.items()
+            name: text.replace("](benchmarks/", f"]({'../' * (page.count('/') + 1)}benchmarks/")
+            for name, text in places.items()
         }
     return {path: filled(path.read_text(), mine) for path, mine in found.items()}
 

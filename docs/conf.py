@@ -89,7 +89,7 @@ html_theme_options = {
     "logo": {"text": "videoloader"},
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
-    "show_prev_next": False,
+    "show_prev_next": True,
     "show_toc_level": 1,
     "footer_start": ["copyright"],
     "footer_end": [],

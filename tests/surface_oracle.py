@@ -1,6 +1,7 @@
-"""Surfaces of samples, and what their pixels are by the formulas of docs/decoding.md, in float64.
+"""Surfaces of samples, and what their pixels are by the formulas of docs/decoding/colour.md.
 
-Written from displayed positions and dense weight matrices; the kernel goes by the coded picture.
+In float64, written from displayed positions and dense weight matrices; the kernel goes by the
+coded picture.
 """
 
 import numpy as np

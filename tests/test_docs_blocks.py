@@ -29,10 +29,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 # A block that imports one of these is left out where it is missing.
 PEERS = ("dask", "decord", "duckdb", "pandas", "polars", "pyspark")
 ON_CLUSTERS = {"ray"}  # blocks that import it are run in `test_ray`
-ELSEWHERE = (
-    "dali/from-dali.md",
-    "drop-ins-hooks.md",
-)  # a test of its own; snippets for other libraries
+# Tests of their own; snippets for other libraries.
+ELSEWHERE = ("dali/from-dali.md", "first-model.md", "drop-ins-hooks.md")
 STAND_INS = {"decord", "torchcodec"}  # `install` of a drop-in puts modules of these names in place
 
 
@@ -47,7 +45,7 @@ def blocks_of(page, language="python"):
     ]
 
 
-FOLDERS = ("", "dali/", "how/", "migrate/")
+FOLDERS = ("", "dali/", "decoding/", "how/", "migrate/", "training/")
 PATHS = [path for folder in FOLDERS for path in DOCS.glob(f"{folder}*.md")]
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in PATHS)
 PAGES = [page for page in PAGES if blocks_of(page)]
@@ -102,14 +100,20 @@ def run_command(*words):
 
 
 @pytest.fixture
-def folder(made, tmp_path, monkeypatch):
+def folder(made, empty_folder):
     """Where a reader of a page works."""
     for path in made.glob("*.*"):
-        shutil.copy(path, tmp_path)  # pages may write files of these names
+        shutil.copy(path, empty_folder)  # pages may write files of these names
     for name in ("my_images", "my_shards"):
-        (tmp_path / name).symlink_to(made / name)
+        (empty_folder / name).symlink_to(made / name)
     for name in ("my_videos", "train", "valid"):
-        (tmp_path / name).symlink_to(made / "my_videos")
+        (empty_folder / name).symlink_to(made / "my_videos")
+    return empty_folder
+
+
+@pytest.fixture
+def empty_folder(tmp_path, monkeypatch):
+    """The current folder, with decoders and modules of its own."""
     monkeypatch.chdir(tmp_path)
     for module in (tasks, transcode):  # jobs run here: to start processes takes most of the time
         monkeypatch.setattr(module, "usable_processors", lambda: 0)
@@ -181,6 +185,37 @@ def test_the_commands_that_choose_videos_run(folder):
     assert len(chosen) == 4
     for words in chosen:
         run_command(*words[1:])
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the page does not close its loaders
+def test_the_first_model_prints_what_its_page_shows(empty_folder, capsys):
+    blocks = [code for _, code in blocks_of("first-model.md")]
+    program = {}
+    for code in blocks:
+        exec(compile(code, "first-model.md", "exec"), program)
+    printed = capsys.readouterr().out
+    shown = "".join(code for _, code in blocks_of("first-model.md", "text")[1:])  # 0: a folder
+    shown = shown.replace("/home/you", str(empty_folder))
+    numbers = r"(?<=loss )[\d.]+|\d+%|tensor.*"  # which depend on the processor
+    assert re.sub(numbers, "", printed) == re.sub(numbers, "", shown)
+    losses = [float(each) for each in re.findall(r"loss ([\d.]+)", printed)]
+    assert losses[-1] < 0.5 * losses[0]
+    assert program["validate"]() >= 0.9
+
+    # In another session the run goes on: steps 3 to 5 without the loop, then the state is loaded.
+    for name in ("cut", "overwritten"):
+        Path(f"my_videos/right/{name}.mp4").unlink()
+    first, *steps = blocks[:4]
+    steps[-1] = steps[-1].partition("\nwhile ")[0]
+    assert "def validate" in steps[-1]
+    resumed = {}
+    for code in (first.partition("\n\n\n")[0], *steps, blocks[5]):
+        exec(compile(code, "first-model.md", "exec"), resumed)
+    epochs = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()[-2:]]
+    assert epochs == ["epoch 3", "epoch 4"]
+    program.clear()
+    resumed.clear()
+    gc.collect()  # while the warnings are ignored
 
 
 def test_pages_are_found():

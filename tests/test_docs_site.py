@@ -202,10 +202,11 @@ def test_each_operator_has_a_picture_or_a_reason_for_none():
 @pytest.mark.parametrize("program", LEARN, ids=lambda path: path.stem)
 def test_lessons_and_guides_lead_to_each_other(program):
     """If this fails: name a guide in the docstring of the lesson, and the lesson in that guide."""
-    guides = re.findall(r":doc:`/([\w-]+)`", program.read_text(encoding="utf-8").split('"""')[1])
+    guides = re.findall(r":doc:`/([\w/-]+)`", program.read_text(encoding="utf-8").split('"""')[1])
     assert guides
     for guide in guides:
-        assert f"](../samples/learn/{program.name})" in PAGES[guide], guide
+        root = "../" * (guide.count("/") + 1)
+        assert f"]({root}samples/learn/{program.name})" in PAGES[guide], guide
 
 
 def test_measured_figures_are_written_by_a_program():

@@ -1,7 +1,7 @@
 """The page docs/dali/dali-operators.md: operators and arguments of DALI 2.4, and what is here.
 
 DALI's side is in docs/dali/dali_operators.json, ours are the declarations. Intended differences of
-values are in docs/dali/from-dali.md, by the names of operators in its table.
+values are in docs/dali/differences.md, by the names of operators in its tables.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HEAD = """# Operators of DALI 2.4
 | a struck name | absent |
 | no effect | accepted for compatibility |
 | one for all samples | DALI accepts a value for each sample, or for each frame |
-| values | results differ intentionally, see [From DALI](from-dali.md#operators-that-differ) |
+| values | results differ intentionally, see [Operators that differ](differences.md) |
 """
 
 _OLD_ARGUMENTS = """These arguments of DALI work here with a `DeprecationWarning`.
@@ -154,7 +154,7 @@ def differences(name: str, dali: dict[str, Any], ours: Operator) -> Iterator[str
     if "deprecated" in dali:
         yield "deprecated"
     if _differs_by_intent(name):
-        yield "[values](from-dali.md)"
+        yield "[values](differences.md)"
 
 
 def _is_same_default(ours: Argument, text: str | None) -> bool:
@@ -213,8 +213,8 @@ def _names(names: list[str]) -> str:
 
 @cache
 def _intended() -> tuple[str, ...]:
-    """Names of operators, with `*`, in the first column of the table of from-dali.md."""
-    text = (FOLDER / "from-dali.md").read_text(encoding="utf-8")
+    """Names of operators, with `*`, in the first columns of the tables of differences.md."""
+    text = (FOLDER / "differences.md").read_text(encoding="utf-8")
     cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     return tuple(name for cell in cells for name in re.findall(r"`([\w.*]+)`", cell)[:1])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 LESSONS = (
-    "first_training_loop",
     "action_recognition",
     "robot_cameras",
     "vision_language",

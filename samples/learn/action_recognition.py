@@ -6,7 +6,7 @@ Labels from a table, random clips for training, and the two usual ways to test: 
 over the whole video, and the mean of several views. `samples/train_action_recognition.py` trains
 a network with several processes.
 
-Guide: :doc:`/loading`.
+Guides: :doc:`/training/labels`, :doc:`/training/samplers`.
 """
 
 # %%

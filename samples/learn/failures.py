@@ -5,7 +5,7 @@ When files are broken
 A bad file fails its sample, not the run. `on_error` decides what happens to the sample, and a log
 lists which ones failed, and why.
 
-Guide: :doc:`/failures`.
+Guide: :doc:`/training/failures`.
 """
 
 # %%

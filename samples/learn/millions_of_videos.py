@@ -6,7 +6,7 @@ Collections of web videos are kept as archives in an object store. The videos ha
 lengths, and some are broken. This lesson has twelve, in two archives behind a local web server; the
 calls for ten million are the same.
 
-Guides: :doc:`/object-stores`, :doc:`/foundation-models`.
+Guides: :doc:`/object-stores`, :doc:`/training/foundation-models`.
 """
 
 # %%

@@ -6,7 +6,7 @@ A run is killed, and continues with the rest of the epoch. Its state is a few in
 every rank. They determine which samples were done, so no sample is lost or repeated, whatever the
 number of ranks.
 
-Guides: :doc:`/loading`, :doc:`/several-gpus`.
+Guides: :doc:`/training/epochs`, :doc:`/several-gpus`.
 """
 
 # %%

@@ -5,7 +5,7 @@ The loader is slow: what now?
 First find out whether training waits, and for which stage. Then see how much is decoded and not
 used. Each question is one call.
 
-Guide: :doc:`/stats`.
+Guide: :doc:`/training/stats`.
 """
 
 # %%

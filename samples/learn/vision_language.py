@@ -5,7 +5,7 @@ Inputs of a vision-language model
 Frames spread over whole videos, with their times, in a size that the model can cut into patches.
 First with calls of this library, then through `transformers`, if it is installed.
 
-Guides: :doc:`/foundation-models`, :doc:`/frames`.
+Guides: :doc:`/training/foundation-models`, :doc:`/frames`.
 """
 
 # %%

@@ -55,7 +55,7 @@ class CacheOptions(TypedDict, total=False):
             same clip is wanted again, also by another process or run: same file, frames, options
             and kind of device. It pays where clips come again, such as those of an evaluation;
             random clips do not. Not kept: clips that fail, and those of servers that tell neither
-            time nor etag. See docs/loading.md.
+            time nor etag. See docs/training/clip-cache.md.
         cache_size: bytes that the clips in the folder may take, or as "50GB" or "50GiB"; those not
             used for longest are removed.
     """

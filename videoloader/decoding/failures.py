@@ -94,7 +94,7 @@ class SampleFailure:
 
 
 class FailureOptions(TypedDict, total=False):
-    """The policy for samples that fail, and how many end the run; see docs/failures.md.
+    """The policy for samples that fail, and how many end the run; see docs/training/failures.md.
 
     Attributes:
         on_error: what happens where a sample fails. `raise`: the error is raised; the loop may go

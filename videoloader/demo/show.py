@@ -210,7 +210,7 @@ def _run(folder: Path | None, out: Path, workers: int) -> None:
     write_png(contact_sheet(rows), sheet)
     console.print(f"\ncontact sheet of the first batches: {sheet}")
     videos = out / "videos" if folder is None else folder
-    console.print("\nThe first row was this program; docs/loading.md explains it:\n")
+    console.print("\nThe first row was this program; help(vl.Loader) explains its options:\n")
     console.print(PROGRAM.format(folder=str(videos)), markup=False, highlight=False, soft_wrap=True)
 
 

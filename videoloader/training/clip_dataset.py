@@ -231,7 +231,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         return list(self._sampled.failures)
 
     def stats(self) -> RunStats:
-        """Statistics of this process and all workers together, see docs/stats.md.
+        """Statistics of this process and all workers together, see docs/training/stats.md.
 
         Workers do not know whether the loop waits for them: `waited` is 0.
         """

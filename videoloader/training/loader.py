@@ -110,7 +110,7 @@ class Loader(Closing):
     (T, elements of a patch), see `patchify`, or `frames`, a list of clips; `cu_seqlens` and
     `max_seqlen`; for each token `positions`, `token_times`, `sample_ids` and `mask`; for each clip
     `shapes`; lists of `frame_numbers`, `times` and `frame_mask`; and the rest as above. See
-    docs/foundation-models.md.
+    docs/training/foundation-models.md.
 
     Args:
         dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index, or
@@ -282,8 +282,8 @@ class Loader(Closing):
         for name, value in own.items():
             if state.get(name) != value:
                 raise ArgumentError(
-                    f"the state is of a loader with {name}={state.get(name)}, "
-                    f"this one has {name}={value}"
+                    f"the state is of a loader with {name}={state.get(name)}, this one has "
+                    f"{name}={value}; it fits the videos, seed and options it was saved with"
                 )
         state_number(state, "position", most=self.order.end(epoch))
         if self.order.is_over(done, epoch):  # raises where a position divides a group
@@ -318,7 +318,7 @@ class Loader(Closing):
         return list(self._samples.failures)
 
     def stats(self) -> RunStats:
-        """Statistics of this epoch, or of the last one, see docs/stats.md.
+        """Statistics of this epoch, or of the last one, see docs/training/stats.md.
 
         `str()` of it says in one line whether the training loop waits, and for what.
         """

@@ -66,7 +66,7 @@ def test_a_row_says_which_arguments_can_be_given(line):
 
 def test_differences_name_devices_frames_and_defaults():
     flow = next(line for line in PAGE.splitlines() if line.startswith("| `fn.optical_flow`"))
-    assert flow.endswith("| not on: gpu; also on: cpu; [values](from-dali.md) |")
+    assert flow.endswith("| not on: gpu; also on: cpu; [values](differences.md) |")
     operator = table.function("resize").operator
     dali = {
         "devices": ["cpu", "gpu", "mixed"],
@@ -82,5 +82,5 @@ def test_differences_name_devices_frames_and_defaults():
         "one for all samples: `mode`",
         "`mode` is `default` by default, in DALI `'stretch'`",
         "`size` is `None` by default, in DALI required",
-        "[values](from-dali.md)",
+        "[values](differences.md)",
     ]

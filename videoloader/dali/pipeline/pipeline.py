@@ -101,12 +101,12 @@ class Pipeline:
             `executor_statistics`.
         on_error: what readers do with samples that fail, where they do not say themselves, and
             what operators that decode videos, images and sounds do: `raise`, `skip`, `replace` or
-            `mask`; see docs/failures.md, also for the next two.
+            `mask`; see docs/dali/failures.md, also for the next two.
         max_errors: failures of a reader from which on `run` raises `TooManyFailuresError`: a
             number, or a share of the samples.
         error_log: a file to which each failure is appended as a line of JSON.
         on_stats: called every `stats_interval` seconds, in the thread that takes batches, with the
-            `stats()` of the time since the last call. See docs/stats.md.
+            `stats()` of the time since the last call. See docs/training/stats.md.
         stats_interval: seconds.
         enable_checkpointing: let `checkpoint()` give the state.
         checkpoint: state of a pipeline to go on from, as `checkpoint()` gave it.
@@ -676,7 +676,7 @@ class Pipeline:
 
         A mapping from the name of each operator to its samples, seconds and failed samples. Its
         `stages` say how long each stage worked and waited, and `str()` of it in one line whether
-        the consumer waits, and for what. See docs/stats.md.
+        the consumer waits, and for what. See docs/training/stats.md.
         """
         run = self._built()
         return run.program.stats(run.stats(), self._monitor)

@@ -1,4 +1,4 @@
-"""HDR pictures as SDR ones on the CPU, by the formulas that docs/decoding.md states.
+"""HDR pictures as SDR ones on the CPU, by the formulas that docs/decoding/colour.md states.
 
 Their sources are ITU-R BT.2100-2 (tables 4 and 5), BT.2408, BT.2087 and BT.1886. The CUDA kernel
 has the same in `decoding/nvdec/convert.cu`.

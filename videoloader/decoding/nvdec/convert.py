@@ -19,7 +19,7 @@ _BLOCKS = 1024  # per launch; about what a large GPU keeps resident
 
 
 class Converter:
-    """The kernel for one output format; see docs/decoding.md for its arithmetic.
+    """The kernel for one output format; see docs/decoding/colour.md for its arithmetic.
 
     Values are clamped to 0-255 before they are normalised, for float outputs too, so they equal
     the uint8 values without rounding. Integers, float16 and bfloat16 are rounded to nearest, ties
