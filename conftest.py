@@ -5,14 +5,25 @@ from __future__ import annotations
 import gc
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 import videoloader  # noqa: F401  (else pytest imports videoloader/errors.py a second time)
 
 FILES = ("clip.mp4", "videos/", "set.parquet", "photo.jpg", "silent.mp4")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, Any, list[Any]]:
+    """Search files without an example for none: that takes seconds in each process of a run."""
+    collectors: list[Any] = yield
+    if b">>>" in file_path.read_bytes():
+        return collectors
+    return [each for each in collectors if not isinstance(each, DoctestModule)]
 
 
 @pytest.fixture(scope="session")

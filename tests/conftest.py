@@ -38,10 +38,16 @@ settings.register_profile(
 settings.load_profile("deterministic")
 
 
-def pytest_collection_finish():
-    """What was collected stays: no full collection, which many tests ask for, looks at it again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What was collected stays: no collection of garbage, which many tests ask for, looks at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item):
