@@ -39,6 +39,7 @@ FAILED = {
     "cut": "cut bad/bad.mp4 out.mp4",
     "transcode": "transcode bad/ -o out/ --workers 0",
     "top": "top --once",
+    "tune": "tune bad/ --seconds 1 --size 32 --clips 4 --batch 2 --workers 0",
     "doctor": "doctor",
     "demo": "demo nothing/",
 }

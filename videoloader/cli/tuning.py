@@ -46,6 +46,11 @@ def tune(
 
     Tries other options of Loader, and transcoding on short pieces of a few videos. Run it while
     the machine does nothing else.
+
+    Examples:
+        videoloader tune videos/ --size 64 --seconds 1
+        videoloader tune set.parquet --clips 8x2 --batch 4 --step 80ms --seconds 1
+        videoloader tune set.parquet --clips 8 --size 64 --seconds 1 --json
     """
     from rich.table import Table
 

@@ -30,9 +30,10 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.datasets.report.page import PLAYED, render_page, video_pictures, video_strip
+from videoloader.datasets.report.page import render_page, video_pictures, video_strip
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
 from videoloader.errors import UnsupportedError, VideoError
+from videoloader.indexing.containers.registry import container_of
 from videoloader.indexing.dataset import DatasetIndex, write_part
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.task_workers import Job, TaskWorkers
@@ -122,13 +123,14 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         """
         index, source = self._dataset[row], self._dataset.source(row)
         try:
-            if index.container not in PLAYED:
+            media_type = container_of(index.container).media_type
+            if media_type is None:
                 raise UnsupportedError(f"{source.name}: browsers do not play {index.container}")
             index.check(source)
         except BaseException:
             source.close()
             raise
-        return source, PLAYED[index.container]
+        return source, media_type
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer on a connection in a thread, or close it if there are too many."""

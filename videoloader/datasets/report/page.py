@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from videoloader.datasets.report.columns import page_columns
 from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing.containers.registry import CONTAINERS
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.video_job import (
@@ -34,14 +35,12 @@ from videoloader.video import Video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PLAYED = {"mp4": "video/mp4", "matroska": "video/webm", "ogg": "video/ogg"}
-"""Containers that browsers may play, and what a server calls them."""
-
 _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
 _STRIP, _STRIP_COLUMNS = 64, 8  # frames
 _STRIP_SIZE = 120  # pixels of the shorter side
 _TIME_LIMIT = 600.0  # seconds for the sheet of a video
+_PLAYED = {each.name: each.media_type for each in CONTAINERS if each.media_type}
 _SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
     *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
@@ -222,7 +221,7 @@ def render_page(
         "totals": _totals(dataset.table),
         "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
         "pictures": pictures,
-        "played": PLAYED if is_live else None,
+        "played": _PLAYED if is_live else None,
         "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
         f"browse {dataset.path.name}` shows those of all.",
     }

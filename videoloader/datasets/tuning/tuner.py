@@ -26,7 +26,7 @@ from videoloader.machinery.system.checks import real_number
 from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import ClipSampler, DenseClips, generator, sample_frames
 from videoloader.sources.items import Item
-from videoloader.training.segments import Segments, sample_videos
+from videoloader.training.segments.segments import Segments, sample_videos
 from videoloader.training.sources import LabelledSources, SampleVideos, paired
 from videoloader.writing.gain import GainWatch
 

@@ -219,6 +219,7 @@ def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple
 
 MATROSKA = Container(
     name="matroska",
+    media_type="video/webm",
     endings=(".mkv", ".webm"),
     begins=begins_with_ebml,
     parser=index_matroska,

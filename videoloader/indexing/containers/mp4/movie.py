@@ -343,6 +343,7 @@ def _orientation(track: tuple[int, ...], movie: tuple[int, ...]) -> Orientation:
 
 MP4 = Container(
     name="mp4",
+    media_type="video/mp4",
     demuxer="mov",
     endings=(".3g2", ".3gp", ".f4v", ".ismv", ".m4v", ".mov", ".mp4"),
     begins=begins_with_box,
