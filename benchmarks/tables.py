@@ -208,7 +208,24 @@ def training() -> str:
             "two in a `DataLoader` have two workers each.",
             _training_table(report["results"]),
         ]
-    return "\n\n".join([*parts, *_mixed(), *_proxy()])
+    return "\n\n".join([*parts, *_small(), *_mixed(), *_proxy()])
+
+
+def _small() -> list[str]:
+    """Small pictures beside NVDEC alone, and beside a step."""
+    path, report = newest("loader-gpu")
+    rows = []
+    for name, found in report["results"].items():
+        loader = found["Loader"]
+        rates = (found["NVDEC alone"]["clips_per_second"], loader["clips_per_second"])
+        shares = (loader["beside_a_step"], loader["beside_a_graph"])
+        rows.append([name, *(f"{rate:.1f}" for rate in rates), *(f"{each:.2f}" for each in shares)])
+    return [
+        f"{report['run']['gpu']}, small pictures ([measurement](benchmarks/results/{path.name})). "
+        "Beside a step: steps a second over those of the slower of the two alone, of a step whose "
+        "kernels Python launches one by one, and of one that is a CUDA graph.",
+        as_table(["", "NVDEC alone", "Loader", "beside a step", "beside a graph"], rows),
+    ]
 
 
 def _mixed() -> list[str]:
