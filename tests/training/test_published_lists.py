@@ -372,8 +372,20 @@ def test_pairs_in_a_column_say_what_takes_them_apart(put):
 # LeRobot
 
 
-def test_episodes_of_lerobot(put, tmp_path):
-    camera = "videos/observation.images.top"
+CAMERA = "videos/observation.images.top"
+
+
+def lerobot_file(row):
+    chunk, file = (row[f"{CAMERA}/{name}_index"] for name in ("chunk", "file"))
+    return f"{CAMERA}/chunk-{chunk:03d}/file-{file:03d}.mp4"
+
+
+LEROBOT_FORMAT = f"{CAMERA}/chunk-{{{CAMERA}/chunk_index:03d}}/file-{{{CAMERA}/file_index:03d}}.mp4"
+
+
+@pytest.mark.parametrize("named", [lerobot_file, LEROBOT_FORMAT])
+def test_episodes_of_lerobot(put, named):
+    camera = CAMERA
     root = put(*(f"{camera}/chunk-000/file-{file:03d}.mp4" for file in range(2)))
     episodes = pa.table(
         {
@@ -391,7 +403,7 @@ def test_episodes_of_lerobot(put, tmp_path):
     segments = vl.Segments(
         pq.read_table(root / "meta/episodes"),
         root=root,
-        video=f"{camera}/chunk-{{{camera}/chunk_index:03d}}/file-{{{camera}/file_index:03d}}.mp4",
+        video=named,
         start=f"{camera}/from_timestamp",
         end=f"{camera}/to_timestamp",
     )
