@@ -287,6 +287,13 @@ def test_whole_videos_are_not_opened_before_they_are_decoded(tmp_path):
         vl.Segments({"video_id": ["2"]}, root=tmp_path, whole_videos=True)
 
 
+def test_lengths_of_whole_videos_are_known_without_their_indexes(put, tmp_path, monkeypatch):
+    index = vl.index_dataset(put("1.mp4", "2.mp4"), out=tmp_path / "set.parquet", workers=0)
+    segments = vl.Segments({"video_id": ["2", "1", "2"]}, index, whole_videos=True)
+    monkeypatch.delattr("videoloader.training.sources.IndexedVideos.index")
+    assert segments.numbers(["num_frames"])["num_frames"].tolist() == [100, 100, 100]
+
+
 def test_moments_in_time(put, tmp_path):
     (tmp_path / "trainingSet.csv").write_text(
         "adult+female+singing/0-0-1-6-9_40.mp4,adult+female+singing,4,1\n"
