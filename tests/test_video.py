@@ -205,6 +205,21 @@ def test_ranges_run_both_ways(video):
         video.get_frames([1], start=2)
 
 
+def test_frames_outside_a_part_of_the_video_are_padded(video):
+    clip = video.get_frames(range(8, 15), within=(10, 13), pad_mode="edge")
+    assert clip.indices.tolist() == [10, 10, 10, 11, 12, 12, 12]
+    assert clip.mask.tolist() == [False, False, True, True, True, False, False]
+    assert [read_frame_number(frame) for frame in clip.frames.numpy()] == clip.indices.tolist()
+    clip = video.get_frames(start=9, stop=12, within=(10, 13), pad_mode="constant")
+    assert clip.indices.tolist() == [-1, 10, 11]
+    with pytest.raises(vl.errors.FrameRangeError, match=r"the range has frames \(10-12\)"):
+        video.get_frames([13], within=(10, 13))
+    with pytest.raises(vl.errors.ArgumentError, match="stop"):
+        video.get_frames([13], within=(10, 9))
+    with pytest.raises(vl.errors.ArgumentError, match="outside the 45 frames"):
+        video.get_frames([13], within=(10, 46))
+
+
 def test_times_find_the_frame_on_screen(video):
     frame = 1 / 30
     clip = video.get_frames_at_times([0, 0.99 * frame, frame, 0.5, 1.25, COUNT / 30 - 1e-6])

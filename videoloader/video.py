@@ -290,6 +290,7 @@ class Video(Closing):
         stop: int | None = None,
         stride: int = 1,
         count: int | None = None,
+        within: tuple[int, int] | None = None,
         window: tuple[int, int, int, int] | None = None,
         **options: Unpack[FrameOptions],
     ) -> Clip:
@@ -297,12 +298,13 @@ class Video(Closing):
 
         Args:
             frames: frame numbers in any order, repeated, or none: an array, a list or an iterator;
-                in place of `stride` and `count`.
-            start: first frame. With `frames`: frames before it are not shown, `pad_mode` is for
-                them as it is for those outside the video.
-            stop: end, exclusive; the end of the video by default. With `frames` likewise.
+                in place of the next four.
+            start: first frame.
+            stop: end, exclusive; the end of the video by default.
             stride: step between frames; negative plays backwards.
             count: number of frames, in place of `stop`.
+            within: first frame and end (exclusive) of a part of the video. Frames outside it are
+                not shown: `pad_mode` is for them as it is for those outside the video.
             window: (top, left, height, width) of the resized picture, a crop after resizing; all
                 of it by default.
             **options: of the clip.
@@ -316,10 +318,10 @@ class Video(Closing):
             frames = select_frames(
                 num_frames=len(self), start=start, stop=stop, stride=stride, count=count
             )
-            start, stop = 0, None
-        elif (stride, count) != (1, None):
-            raise ArgumentError("give frames, or stride and count, not both")
-        return self._decode(options, frames=frames, window=window, start=start, stop=stop)
+        elif (start, stop, stride, count) != (0, None, 1, None):
+            raise ArgumentError("give frames, or start, stop, stride and count, not both")
+        first, end = (0, None) if within is None else within
+        return self._decode(options, frames=frames, window=window, start=first, stop=end)
 
     @quick_switches()
     @takes_options(FrameOptions, ClipRequest, OutputFormat, DecodingRules)

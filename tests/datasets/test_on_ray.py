@@ -43,7 +43,7 @@ def mean_of(clip):
 
 
 def test_clips_are_mapped_to_the_same_file_and_progress_is_told(cluster, dataset, tmp_path):
-    outs, told = [tmp_path / name for name in ("here", "ray")], []
+    outs, told = [tmp_path / f"{name}.parquet" for name in ("here", "ray")], []
     job = partial(vl.map_clips, dataset, mean_of, clips=vl.RandomClip(2), seed=3)
     job(outs[0], workers=0)
     job(outs[1], ray=True, progress=lambda *at: told.append(at))
@@ -63,6 +63,22 @@ def test_videos_are_transcoded_to_the_same_files(cluster, dataset, tmp_path):
     assert len(names[0]) == 6
     for name in names[0]:
         assert (outs[1] / name).read_bytes() == (outs[0] / name).read_bytes()
+
+
+def test_segments_are_mapped_and_transcoded_as_on_one_machine(cluster, dataset, tmp_path):
+    rows = {"video": [dataset.key(row) for row in (0, 1, 0)], "start": [1, 0, 2], "end": [3, 2, 4]}
+    segments = vl.Segments(rows, dataset, unit="frames")
+    tables, made = [], []
+    for where, how in (("here", {"workers": 0}), ("ray", {"ray": True})):
+        out = tmp_path / f"{where}.parquet"
+        tables.append(vl.map_clips(segments, mean_of, out, clips=vl.UniformClip(2), **how))
+        made.append(vl.transcode(segments, tmp_path / where, **how))
+    assert tables[0].equals(tables[1])
+    assert tables[0]["frames"].to_pylist() == [[1, 2], [0, 1], [2, 3]]
+    assert [each.written for each in made] == [3, 3]
+    names = [sorted(path.name for path in each.out.glob("*.mp4")) for each in made]
+    assert names[0] == names[1]
+    assert [name[-11:] for name in names[0]] == ["_000000.mp4", "_000002.mp4", "_000001.mp4"]
 
 
 def test_a_video_that_ends_its_process_fails_alone(cluster, dataset, tmp_path):

@@ -11,7 +11,7 @@ from audio_files import make_signal, write_sound
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.journal import Journal
 
 FPS = 25
@@ -196,6 +196,13 @@ def test_what_is_there_is_kept_if_the_segments_are_the_same(root, tmp_path):
 def test_jobs_over_whole_videos_say_what_makes_files_of_segments(segments, tmp_path, job, message):
     with pytest.raises(ArgumentError, match=message):
         job(segments, tmp_path / "out.parquet")
+
+
+def test_functions_over_videos_say_what_segments_have(segments, tmp_path):
+    with pytest.raises(ArgumentTypeError, match=r"segments\.paths\(\) .* transcode\(segments, "):
+        vl.index_dataset(segments, tmp_path / "set.parquet")
+    with pytest.raises(ArgumentTypeError, match=r"segments\.paths\(\)"):
+        vl.Loader([segments], vl.RandomClip(2), batch_size=2)
 
 
 # transcode

@@ -287,6 +287,13 @@ def test_whole_videos_are_not_opened_before_they_are_decoded(tmp_path):
         vl.Segments({"video_id": ["2"]}, root=tmp_path, whole_videos=True)
 
 
+def test_lengths_of_whole_videos_are_known_without_their_indexes(put, tmp_path, monkeypatch):
+    index = vl.index_dataset(put("1.mp4", "2.mp4"), out=tmp_path / "set.parquet", workers=0)
+    segments = vl.Segments({"video_id": ["2", "1", "2"]}, index, whole_videos=True)
+    monkeypatch.delattr("videoloader.training.sources.IndexedVideos.index")
+    assert segments.numbers(["num_frames"])["num_frames"].tolist() == [100, 100, 100]
+
+
 def test_moments_in_time(put, tmp_path):
     (tmp_path / "trainingSet.csv").write_text(
         "adult+female+singing/0-0-1-6-9_40.mp4,adult+female+singing,4,1\n"
@@ -372,8 +379,20 @@ def test_pairs_in_a_column_say_what_takes_them_apart(put):
 # LeRobot
 
 
-def test_episodes_of_lerobot(put, tmp_path):
-    camera = "videos/observation.images.top"
+CAMERA = "videos/observation.images.top"
+
+
+def lerobot_file(row):
+    chunk, file = (row[f"{CAMERA}/{name}_index"] for name in ("chunk", "file"))
+    return f"{CAMERA}/chunk-{chunk:03d}/file-{file:03d}.mp4"
+
+
+LEROBOT_FORMAT = f"{CAMERA}/chunk-{{{CAMERA}/chunk_index:03d}}/file-{{{CAMERA}/file_index:03d}}.mp4"
+
+
+@pytest.mark.parametrize("named", [lerobot_file, LEROBOT_FORMAT])
+def test_episodes_of_lerobot(put, named):
+    camera = CAMERA
     root = put(*(f"{camera}/chunk-000/file-{file:03d}.mp4" for file in range(2)))
     episodes = pa.table(
         {
@@ -391,7 +410,7 @@ def test_episodes_of_lerobot(put, tmp_path):
     segments = vl.Segments(
         pq.read_table(root / "meta/episodes"),
         root=root,
-        video=f"{camera}/chunk-{{{camera}/chunk_index:03d}}/file-{{{camera}/file_index:03d}}.mp4",
+        video=named,
         start=f"{camera}/from_timestamp",
         end=f"{camera}/to_timestamp",
     )

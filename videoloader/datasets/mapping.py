@@ -253,11 +253,12 @@ def map_video(task: Task, *, work: _Work) -> Row:
                 rows = as_rows(function(video), work.columns)
                 return Row(item, None, {}, encode_rows(rows))
             rng = generator(work.seed, sample=number)
-            start, stop = (0, None) if part is None else part.frames(video.index)
+            within = None if part is None else part.frames(video.index)
+            start, stop = within or (0, len(video))
             frames = sample_frames(work.clips, video.index, start=start, stop=stop, rng=rng)
             rows = []
             for each in np.atleast_2d(frames):
-                clip = video.get_frames(each, start=start, stop=stop, **of_clip)  # type: ignore[arg-type]
+                clip = video.get_frames(each, within=within, **of_clip)  # type: ignore[arg-type]
                 for row in as_rows(function(clip), work.columns):
                     if "frames" in row:
                         raise ArgumentError(

@@ -195,6 +195,8 @@ def _not_one(place: Any) -> str:
             "; give its path, and the index itself as ClipDataset(paths, clips, "
             "indexes={path: index}) or ClipRequest(path, frames, index=index)"
         )
+    if hasattr(place, "skipped") and callable(getattr(place, "paths", None)):  # segments
+        return "; segments.paths() are the videos, transcode(segments, folder) writes each part"
     if isinstance(place, bytes | bytearray | memoryview):
         return "; videos in memory are for Video(bytes) and decode_batch([(bytes, frames)])"
     if isinstance(place, Mapping):

@@ -91,7 +91,9 @@ def read_rows(given: Any, options: RowOptions) -> SegmentRows:
         hint = "; column_names= is for a file without a header"
 
     def find(what: str, value: str | RowFunction | None) -> str | RowFunction:
-        return value or _usual(table.column_names, what, options.unit, name, hint)
+        if value is not None:
+            return value
+        return _usual(table.column_names, what, options.unit, name, hint)
 
     video: Any = find("video", options.video)
     if isinstance(video, str) and "{" in video and video not in table.column_names:
