@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-__all__ = ["CorpusFile", "corpus_files", "md5_of"]
+__all__ = ["CorpusFile", "corpus_files", "md5_of", "packets_fed"]
 
 # Their inverse transforms differ between FFmpeg's versions, as those standards allow.
 INEXACT_TRANSFORM = {"mpeg4", "msmpeg4v3", "vc1"}
@@ -91,3 +91,18 @@ def md5_of(surface) -> str:
     for plane in surface.planes:
         digest.update(np.ascontiguousarray(plane))
     return digest.hexdigest()
+
+
+def packets_fed(index, source, frames, drop) -> list[tuple[int, bytes]]:
+    """Numbers and bytes of the packets that a decoder is fed for frames, without decoding them.
+
+    The index knows no more of its packets than at first, and no more afterwards.
+    """
+    from videoloader.decoding.packets.feed import PacketFeed
+    from videoloader.sampling import plan_decode
+
+    vars(index).pop("learned", None)
+    feed = PacketFeed(index, source, drop=drop)
+    chunks = [chunk for run in plan_decode(index, frames) for chunk in feed.chunks(run, 16)]
+    vars(index).pop("learned", None)
+    return [each for chunk in chunks for each in zip(chunk[0].tolist(), chunk[1], strict=True)]

@@ -323,6 +323,7 @@ def compiled(source, options, with_team):
     # A misaligned access, which a GPU refuses, or one outside shared memory is a trap here.
     flags += ["-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error"]
     flags += ["-std=c++17", "-Wall", "-Wno-unknown-pragmas", "-Werror"]
+    flags += ["-nodefaultlibs"]  # Python has loaded them; not linking them saves a sixth
     made = ctypes.CDLL(str(shared_library(text, flags)))
     return {name: getattr(made, f"launch_{name}") for name in calls}
 

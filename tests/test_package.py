@@ -257,6 +257,12 @@ PURE = {
 }
 
 
+def test_every_module_can_be_imported_without_extras():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.name != "__main__.py":
+            importlib.import_module(module_name(path, ROOT))
+
+
 def test_every_module_is_in_a_layer():
     there = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix != ".typed"}
     assert there - {"__init__", "__main__", "__pycache__"} == set(LAYERS)

@@ -9,6 +9,7 @@ from making import written
 from making.stubs import stubs
 
 TEXTS = written.written()
+STUBS = stubs()
 
 
 def test_there_is_a_stub_for_each_module_and_no_other():
@@ -22,13 +23,13 @@ def test_a_written_file_is_up_to_date(name):
     assert (written.ROOT / name).read_text(encoding="utf-8") == TEXTS[name]
 
 
-@pytest.mark.parametrize("name", sorted(name for name in stubs() if name.startswith("fn/")))
+@pytest.mark.parametrize("name", sorted(name for name in STUBS if name.startswith("fn/")))
 def test_a_stub_has_every_public_name_with_its_arguments(name):
     if name == "fn/_annotations.pyi":  # types alone
         return
     path = [part for part in Path(name).with_suffix("").parts if part != "__init__"]
     module = importlib.import_module(".".join(["videoloader.dali", *path]))
-    tree = ast.parse(stubs()[name])
+    tree = ast.parse(STUBS[name])
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     imported = {
         alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
