@@ -202,8 +202,6 @@ def test_the_first_model_prints_what_its_page_shows(empty_folder, capsys):
     assert program["validate"]() >= 0.9
 
     # In another session the run goes on: steps 3 to 5 without the loop, then the state is loaded.
-    for name in ("cut", "overwritten"):
-        Path(f"my_videos/right/{name}.mp4").unlink()
     imports, _, *steps = blocks[:5]
     steps[-1] = steps[-1].partition("\nwhile ")[0]
     assert "def validate" in steps[-1]
