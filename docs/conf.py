@@ -24,6 +24,7 @@ project_copyright = author
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.linkcode",
     "sphinx_copybutton",
@@ -48,6 +49,7 @@ default_role = "py:obj"
 python_maximum_signature_line_length = 90
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
+autosummary_generate = False  # the index of the reference has a line for each name
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Frames", "VideoSource")}

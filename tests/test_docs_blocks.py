@@ -203,13 +203,11 @@ def test_the_first_model_prints_what_its_page_shows(empty_folder, capsys):
     assert program["validate"]() >= 0.9
 
     # In another session the run goes on: steps 3 to 5 without the loop, then the state is loaded.
-    for name in ("cut", "overwritten"):
-        Path(f"my_videos/right/{name}.mp4").unlink()
-    first, *steps = blocks[:4]
+    imports, _, *steps = blocks[:5]
     steps[-1] = steps[-1].partition("\nwhile ")[0]
     assert "def validate" in steps[-1]
     resumed = {}
-    for code in (first.partition("\n\n\n")[0], *steps, blocks[5]):
+    for code in (imports, *steps, blocks[6]):
         exec(compile(code, "first-model.md", "exec"), resumed)
     epochs = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()[-2:]]
     assert epochs == ["epoch 3", "epoch 4"]

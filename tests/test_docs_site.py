@@ -168,6 +168,16 @@ def test_the_reference_has_each_public_name_once(name):
     }
 
 
+def test_the_index_of_the_reference_has_a_line_for_each_name():
+    listed, module = [], ""
+    for line in PAGES["reference/index"].splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.partition(":: ")[2]
+        elif re.fullmatch(r"   \w+", line):
+            listed.append(f"{module}.{line.strip()}")
+    assert sorted(listed) == sorted(documented())
+
+
 def test_the_reference_names_only_what_is_there():
     for name in documented():
         module, _, last = name.rpartition(".")

@@ -157,7 +157,7 @@ def test_the_picture_of_the_readme_is_that_of_the_plan():
 
 
 def test_every_column_of_a_data_set_is_documented_with_its_type():
-    page = (ROOT / "docs" / "indexing.md").read_text()
+    page = (ROOT / "docs" / "data-set-columns.md").read_text()
     table = page.partition("| column | type | unit and meaning | null |\n")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.split("\n")[1:]]
     types = {"int32": "int32", "int64": "int64", "double": "float64", "bool": "bool"}

@@ -1,4 +1,4 @@
-"""The exit codes of the commands are those of the table in docs/indexing.md."""
+"""The exit codes of the commands are those of the table in docs/data-set-index.md."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from videoloader.cli import diagnosis as doctor
 from videoloader.datasets.report.browse import BrowseServer
 
 COMMANDS = {each.callback.__name__ for each in app.registered_commands}
-PAGE = Path(__file__).parents[2] / "docs" / "indexing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "data-set-index.md"
 ROW = re.compile(r"^\| (\d+) \| .* \| (.+) \|$", re.MULTILINE)
 TABLE = ROW.findall(PAGE.read_text().partition("| code | meaning | commands |")[2])
 WITH_1 = {name for code, names in TABLE if code == "1" for name in re.findall(r"`(\w+)`", names)}

@@ -17,7 +17,7 @@ _DISCARD = np.uint16(PacketFlags.DISCARD)
 
 
 def measures_of(index: VideoIndex) -> dict[str, Any]:
-    """The values of these columns by name; docs/indexing.md explains each."""
+    """The values of these columns by name; docs/data-set-columns.md explains each."""
     traits, light = index.traits, index.traits.light
     audio = _UNKNOWN_AUDIO if traits.audio is None else traits.audio
     table, seconds = index.packets, index.duration
