@@ -26,6 +26,11 @@ from videoloader.cli.terminal import (
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing import index_video
 
+SegmentTable = Annotated[
+    Path | None, typer.Option("--segments", help="Table of segments to show, such as scenes.")
+]
+SegmentUnit = Annotated[str, typer.Option(help="Unit of their starts and ends: seconds or frames.")]
+
 
 def inspect(
     source: Annotated[str, typer.Argument(help="A video file or its URL.")],
@@ -162,6 +167,8 @@ def report(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("report"),
     pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
+    segments: SegmentTable = None,
+    segment_unit: SegmentUnit = "seconds",
     workers: Workers = None,
     root: Root = None,
 ) -> None:
@@ -182,6 +189,7 @@ def report(
             out,
             pictures=pictures,
             damage=_damage(dataset),
+            segments=_segments(segments, opened, segment_unit),
             workers=workers,
             progress=show_progress,
         )
@@ -193,6 +201,8 @@ def browse(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any free one.")
     ] = 0,
+    segments: SegmentTable = None,
+    segment_unit: SegmentUnit = "seconds",
     root: Root = None,
 ) -> None:
     """Serve the page of `report` to this machine, with frames of any video that is picked."""
@@ -200,13 +210,23 @@ def browse(
     from videoloader.indexing.dataset import open_dataset
 
     with reported(), open_dataset(dataset, root=root) as opened:
+        found = _segments(segments, opened, segment_unit)
         try:
-            server = BrowseServer(opened, port=port, damage=_damage(dataset))
+            server = BrowseServer(opened, port=port, damage=_damage(dataset), segments=found)
         except OSError as error:
             raise ArgumentError(f"--port {port}: {error.strerror}") from error
         say(f"{server.address}  (Ctrl-C ends it)")
         with server:
             server.serve_forever()
+
+
+def _segments(path: Path | None, dataset: Any, unit: str) -> Any:
+    """The segments in a table; None without one."""
+    if path is None:
+        return None
+    from videoloader.datasets.report.segments import read_segments
+
+    return read_segments(path, dataset, unit=unit)  # type: ignore[arg-type]
 
 
 def _damage(dataset: Path) -> Any:

@@ -71,7 +71,8 @@ class Segments:
         root: folder or URL where they are, in place of `index`. By default the table has paths.
         video: name of the column that says which video, by an end of its path that is that of no
             other one: a path, a name of a file, or one without its ending, such as an id. By
-            default the column of a usual name, such as `path`, `file`, `video_id`, `youtube_id`.
+            default the column of a usual name, such as `path`, `file`, `video_id`, `youtube_id`, or
+            else `key`, which tables of our own jobs have.
         start: name of the column of starts, by default `start`, `time_start` or the like: seconds,
             as `times` of a batch has them, or text such as `1:02:03.5`; or with `unit="frames"`
             frame numbers. Without a value the segment begins with the video.
@@ -307,6 +308,8 @@ def _column(known: Sequence[str], what: str, given: str | None, unit: Unit, name
         return given
     usual = _OF_FRAMES.get(what, _NAMES[what]) if unit == "frames" else _NAMES[what]
     found = [column for column in known if column.lower() in usual]
+    if what == "video" and not found:
+        found = [column for column in known if column == "key"]  # of a data set index
     if len(found) != 1:
         problem = f"{' and '.join(found)} may be" if found else "no column is called like"
         raise ArgumentError(

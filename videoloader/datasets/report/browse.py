@@ -30,13 +30,16 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.datasets.report.page import PLAYED, render_page, video_pictures, video_strip
+from videoloader.datasets.report.page import render_page, video_pictures, video_strip
+from videoloader.datasets.report.segments import Timelines
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
 from videoloader.errors import UnsupportedError, VideoError
+from videoloader.indexing.containers.registry import container_of
 from videoloader.indexing.dataset import DatasetIndex, write_part
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.task_workers import Job, TaskWorkers
 from videoloader.sources.source import Source
+from videoloader.training.segments import Segments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,19 +71,29 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         dataset: whose videos are shown; it stays open.
         port: to listen on; 0 for a free one.
         damage: as for `write_report`.
+        segments: as for `write_report`.
 
     Raises:
         OSError: the port is taken.
+        ArgumentError: the segments are of no data set index.
     """
 
     daemon_threads = True
     request_queue_size = CONNECTIONS  # that wait to be accepted
 
     def __init__(
-        self, dataset: DatasetIndex, *, port: int = 0, damage: pa.Table | None = None
+        self,
+        dataset: DatasetIndex,
+        *,
+        port: int = 0,
+        damage: pa.Table | None = None,
+        segments: Segments | None = None,
     ) -> None:
         self.token = secrets.token_urlsafe(24)
-        self.page = render_page(dataset, pictures={}, damage=damage, is_live=True).encode()
+        self._timelines = None if segments is None else Timelines(segments)
+        self.page = render_page(
+            dataset, pictures={}, damage=damage, timelines=self._timelines, is_live=True
+        ).encode()
         self._dataset = dataset
         self._workers: TaskWorkers | None = None
         self._lock = threading.Lock()  # one decode at a time
@@ -111,6 +124,8 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         ((_, made),) = self._workers.run(self._jobs[kind], [(row, item)])
         if isinstance(made, TaskFailure):
             made = {"failure": f"{item.name}: {made.reason}"}
+        if self._timelines is not None and kind == "pictures":
+            made["segments"] = self._timelines.of(self._dataset, row)
         return json.dumps(made).encode()
 
     def video(self, row: int) -> tuple[Source, str]:
@@ -122,13 +137,14 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         """
         index, source = self._dataset[row], self._dataset.source(row)
         try:
-            if index.container not in PLAYED:
+            kind = container_of(index.container).media_type
+            if not kind:
                 raise UnsupportedError(f"{source.name}: browsers do not play {index.container}")
             index.check(source)
         except BaseException:
             source.close()
             raise
-        return source, PLAYED[index.container]
+        return source, kind
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer on a connection in a thread, or close it if there are too many."""

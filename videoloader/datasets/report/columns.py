@@ -13,7 +13,9 @@ from videoloader.machinery.system.address import escaped
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DAMAGE, REASON = "damaged_frames", "failure_reason"
+    from videoloader.datasets.report.segments import Timelines
+
+DAMAGE, REASON, SEGMENTS = "damaged_frames", "failure_reason", "segments"
 """Columns that the data set index lacks."""
 
 _HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
@@ -39,7 +41,9 @@ _LABELS = {
 }
 
 
-def page_columns(table: pa.Table, damage: pa.Table | None) -> list[dict[str, Any]]:
+def page_columns(
+    table: pa.Table, damage: pa.Table | None, timelines: Timelines | None = None
+) -> list[dict[str, Any]]:
     """All columns that are shown, in their order.
 
     Each is a dictionary of `name`, `label`, `about`, `kind` (`number`, `truth` or `text`), `values`
@@ -50,6 +54,7 @@ def page_columns(table: pa.Table, damage: pa.Table | None) -> list[dict[str, Any
     Args:
         table: columns of a data set index.
         damage: as for `write_report`.
+        timelines: as for `render_page`.
     """
     import pyarrow as pa
 
@@ -59,6 +64,8 @@ def page_columns(table: pa.Table, damage: pa.Table | None) -> list[dict[str, Any
     found: dict[str, Any] = {name: table[name] for name in table.column_names}
     if damage is not None:
         found[DAMAGE] = pa.chunked_array([pa.array(map(counts.get, keys), pa.int64())])
+    if timelines is not None:
+        found[SEGMENTS] = pa.chunked_array([pa.array(map(timelines.count, keys), pa.int64())])
     found[REASON] = pa.chunked_array([pa.array(map(reasons.get, keys), pa.string())])
     names = [name for name in _FIRST if name in found]
     names += [name for name in found if name not in (*names, *_HIDDEN)]
@@ -107,7 +114,7 @@ def _in_query(name: str) -> str:
     if name in schema().names:
         return name
     quoted = name.replace('"', '""')
-    return "" if name in (DAMAGE, REASON, ROW) else f'"{quoted}"'
+    return "" if name in (DAMAGE, REASON, SEGMENTS, ROW) else f'"{quoted}"'
 
 
 def _damaged(damage: pa.Table) -> tuple[dict[str, int], dict[str, str]]:

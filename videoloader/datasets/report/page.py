@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.datasets.report.columns import page_columns
+from videoloader.datasets.report.segments import Timelines
 from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing.containers.registry import container_of
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.video_job import (
@@ -29,13 +31,11 @@ from videoloader.indexing.dataset.video_job import (
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
 from videoloader.machinery.workers.supervisor import TaskFailure
+from videoloader.training.segments import Segments
 from videoloader.video import Video
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-PLAYED = {"mp4": "video/mp4", "matroska": "video/webm", "ogg": "video/ogg"}
-"""Containers that browsers may play, and what a server calls them."""
 
 _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
@@ -46,7 +46,7 @@ _SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
     *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
     *("num_frames", "max_gap", "audio_codec", "pixel_format", "color_transfer", "exactness"),
-    *("error_kind", "damaged_frames"),
+    *("error_kind", "damaged_frames", "segments"),
 )
 _FLAGS = (
     ("cannot be read", "error!=none"),
@@ -69,6 +69,7 @@ def write_report(
     *,
     pictures: int = 200,
     damage: pa.Table | None = None,
+    segments: Segments | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -83,6 +84,8 @@ def write_report(
         pictures: videos that get a sheet of frames and a timeline: all if there are no more, else
             this many evenly spread over the data set.
         damage: what `check_dataset` gave, for a column of damaged frames.
+        segments: of videos of the data set, which is their `index`, for timelines and a column of
+            their numbers.
         workers: processes that make the sheets; as many as this process may use processors by
             default, 0 for none.
         progress: is told how far the sheets are.
@@ -91,10 +94,12 @@ def write_report(
         The path of the page.
 
     Raises:
-        ArgumentError: the data set has more than 500,000 rows.
+        ArgumentError: the data set has more than 500,000 rows, or the segments are of no data set
+            index.
         SourceError: the page cannot be written.
     """
     _check_size(dataset)
+    timelines = None if segments is None else Timelines(segments)
     rows = dataset.videos.rows
     if len(rows) > pictures:
         rows = rows[np.linspace(0, len(rows) - 1, pictures).round().astype(int)] if pictures else []
@@ -111,7 +116,12 @@ def write_report(
 
     def write(target: Path, found: Callable[[Item], Row]) -> None:
         made = {row: found(item).facts["pictures"] for row, item in tasks}
-        target.write_text(render_page(dataset, pictures=made, damage=damage), encoding="utf-8")
+        if timelines is not None:
+            made = {
+                row: each | {"segments": timelines.of(dataset, row)} for row, each in made.items()
+            }
+        page = render_page(dataset, pictures=made, damage=damage, timelines=timelines)
+        target.write_text(page, encoding="utf-8")
 
     path = folder / "index.html"
     write_results(job, tasks, path, write, name="pictures", state=states_of(dataset))
@@ -193,23 +203,25 @@ def _sheet(video: Video) -> str:
 def render_page(
     dataset: DatasetIndex,
     *,
-    pictures: dict[int, dict[str, str]],
+    pictures: dict[int, dict[str, Any]],
     damage: pa.Table | None = None,
+    timelines: Timelines | None = None,
     is_live: bool = False,
 ) -> str:
     """The page as text.
 
     Args:
         dataset: what it is about.
-        pictures: by row, see `video_pictures`.
+        pictures: by row, see `video_pictures`; `segments` are those of `Timelines`.
         damage: as for `write_report`.
+        timelines: segments of the videos.
         is_live: whether the page asks its server for the pictures of other rows.
 
     Raises:
         ArgumentError: the data set has more than 500,000 rows.
     """
     _check_size(dataset)
-    columns = page_columns(dataset.table, damage)
+    columns = page_columns(dataset.table, damage, timelines)
     names = {column["name"] for column in columns}
     data = {
         "title": dataset.path.name,
@@ -222,7 +234,7 @@ def render_page(
         "totals": _totals(dataset.table),
         "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
         "pictures": pictures,
-        "played": PLAYED if is_live else None,
+        "played": _played(dataset.table["container"]) if is_live else None,
         "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
         f"browse {dataset.path.name}` shows those of all.",
     }
@@ -238,6 +250,12 @@ def render_page(
     return Template(folder.joinpath("page.html").read_text(encoding="utf-8")).substitute(
         policy=policy, title="videoloader report", data=_as_script(data), script=script
     )
+
+
+def _played(containers: pa.ChunkedArray) -> list[str]:
+    """Those of some containers that browsers may play."""
+    names = containers.drop_null().unique().to_pylist()
+    return [name for name in names if container_of(name).media_type]
 
 
 def _check_size(dataset: DatasetIndex) -> None:

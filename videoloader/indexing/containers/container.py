@@ -52,6 +52,7 @@ class Container:
         duration_slack: seconds by which decoded sound may be shorter than the header states, since
             encoder delay and padding may be included; None if the header states no duration.
         has_sample_table: a table has the place of every packet of sound.
+        media_type: by which browsers play it, as far as they have the codec; "" if they do not.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Container:
     counts_samples: bool = False
     duration_slack: float | None = None
     has_sample_table: bool = False
+    media_type: str = ""
 
 
 def table_index(

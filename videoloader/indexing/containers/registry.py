@@ -36,7 +36,7 @@ CONTAINERS = (
     ASF,
     # Without parsers: FFmpeg reads them; their endings and times are known.
     Container(name="mpeg", endings=(".mpeg", ".mpg", ".ps")),
-    Container(name="ogg", endings=(".ogv",)),
+    Container(name="ogg", endings=(".ogv",), media_type="video/ogg"),
     Container(name="mjpeg", endings=(".mjpeg",), times="none"),
     *(Container(name=name, times="none") for name in _RAW),
 )

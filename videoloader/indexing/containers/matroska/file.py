@@ -224,4 +224,5 @@ MATROSKA = Container(
     parser=index_matroska,
     stated_end=segment_end,
     has_display_matrix=True,
+    media_type="video/webm",
 )

@@ -352,4 +352,5 @@ MP4 = Container(
     has_display_matrix=True,
     duration_slack=0.25,
     has_sample_table=True,
+    media_type="video/mp4",
 )
