@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,8 +28,14 @@ from videoloader.cli.terminal import (
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing import index_video
 
+if TYPE_CHECKING:
+    from videoloader.indexing.dataset import DatasetIndex
+
 SegmentTable = Annotated[
     Path | None, typer.Option("--segments", help="Table of segments to show, such as scenes.")
+]
+Before = Annotated[
+    Path | None, typer.Option(help="Earlier data set index, to show what has changed since then.")
 ]
 SegmentUnit = Annotated[str, typer.Option(help="Unit of their starts and ends: seconds or frames.")]
 
@@ -169,6 +177,7 @@ def report(
     pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
     segments: SegmentTable = None,
     segment_unit: SegmentUnit = "seconds",
+    before: Before = None,
     workers: Workers = None,
     root: Root = None,
 ) -> None:
@@ -183,15 +192,10 @@ def report(
     with (
         job_progress("sheets of frames", out / "index.html") as show_progress,
         open_dataset(dataset, root=root) as opened,
+        _beside(opened, segments, segment_unit, before) as beside,
     ):
         page = write_report(
-            opened,
-            out,
-            pictures=pictures,
-            damage=_damage(dataset),
-            segments=_segments(segments, opened, segment_unit),
-            workers=workers,
-            progress=show_progress,
+            opened, out, pictures=pictures, workers=workers, progress=show_progress, **beside
         )
     say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
 
@@ -203,16 +207,20 @@ def browse(
     ] = 0,
     segments: SegmentTable = None,
     segment_unit: SegmentUnit = "seconds",
+    before: Before = None,
     root: Root = None,
 ) -> None:
     """Serve the page of `report` to this machine, with frames of any video that is picked."""
     from videoloader.datasets.report.browse import BrowseServer
     from videoloader.indexing.dataset import open_dataset
 
-    with reported(), open_dataset(dataset, root=root) as opened:
-        found = _segments(segments, opened, segment_unit)
+    with (
+        reported(),
+        open_dataset(dataset, root=root) as opened,
+        _beside(opened, segments, segment_unit, before) as beside,
+    ):
         try:
-            server = BrowseServer(opened, port=port, damage=_damage(dataset), segments=found)
+            server = BrowseServer(opened, port=port, **beside)
         except OSError as error:
             raise ArgumentError(f"--port {port}: {error.strerror}") from error
         say(f"{server.address}  (Ctrl-C ends it)")
@@ -220,13 +228,23 @@ def browse(
             server.serve_forever()
 
 
-def _segments(path: Path | None, dataset: Any, unit: str) -> Any:
-    """The segments in a table; None without one."""
-    if path is None:
-        return None
-    from videoloader.datasets.report.segments import read_segments
+@contextmanager
+def _beside(
+    dataset: DatasetIndex, segments: Path | None, unit: str, before: Path | None
+) -> Iterator[dict[str, Any]]:
+    """What a page about a data set shows of other files."""
+    from videoloader.indexing.dataset import open_dataset
 
-    return read_segments(path, dataset, unit=unit)  # type: ignore[arg-type]
+    found: dict[str, Any] = {"damage": _damage(dataset.path)}
+    if segments is not None:
+        from videoloader.datasets.report.segments import read_segments
+
+        found["segments"] = read_segments(segments, dataset, unit=unit)  # type: ignore[arg-type]
+    if before is None:
+        yield found
+        return
+    with open_dataset(before) as earlier:
+        yield found | {"before": earlier}
 
 
 def _damage(dataset: Path) -> Any:

@@ -72,6 +72,7 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         port: to listen on; 0 for a free one.
         damage: as for `write_report`.
         segments: as for `write_report`.
+        before: as for `write_report`.
 
     Raises:
         OSError: the port is taken.
@@ -88,11 +89,17 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         port: int = 0,
         damage: pa.Table | None = None,
         segments: Segments | None = None,
+        before: DatasetIndex | None = None,
     ) -> None:
         self.token = secrets.token_urlsafe(24)
         self._timelines = None if segments is None else Timelines(segments)
         self.page = render_page(
-            dataset, pictures={}, damage=damage, timelines=self._timelines, is_live=True
+            dataset,
+            pictures={},
+            damage=damage,
+            timelines=self._timelines,
+            before=before,
+            is_live=True,
         ).encode()
         self._dataset = dataset
         self._workers: TaskWorkers | None = None
@@ -294,7 +301,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif int(length) % 4 or int(length) > 4 * self.server.num_rows:
             self._refuse(413, "no rows, or more than the data set has")
         else:
-            rows = np.frombuffer(self.rfile.read(int(length)), "<u4").astype(np.int64)
+            body = self.rfile.read(int(length))
+            if len(body) < int(length):
+                self.close_connection = True  # the client went away
+                return
+            rows = np.frombuffer(body, "<u4").astype(np.int64)
             if rows.max(initial=-1) >= self.server.num_rows:
                 self._refuse(400, "no rows of the data set")
                 return

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from videoloader.datasets.report.segments import Timelines
 
 DAMAGE, REASON, SEGMENTS = "damaged_frames", "failure_reason", "segments"
+CHANGE = "change"
 """Columns that the data set index lacks."""
 
 _HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
@@ -37,12 +38,16 @@ _LABELS = {
     "size": ("bytes", "size of the file"),
     "has_audio": ("sound", "whether the file has an audio stream"),
     DAMAGE: ("damaged frames", "found by `videoloader check`; -1 for all of them"),
+    CHANGE: ("change", "since the earlier index"),
     REASON: ("reason", "why it cannot be read or is damaged, without names and numbers"),
 }
 
 
 def page_columns(
-    table: pa.Table, damage: pa.Table | None, timelines: Timelines | None = None
+    table: pa.Table,
+    damage: pa.Table | None,
+    timelines: Timelines | None = None,
+    changes: list[str] | None = None,
 ) -> list[dict[str, Any]]:
     """All columns that are shown, in their order.
 
@@ -55,6 +60,7 @@ def page_columns(
         table: columns of a data set index.
         damage: as for `write_report`.
         timelines: as for `render_page`.
+        changes: of each row, see `find_changes`.
     """
     import pyarrow as pa
 
@@ -66,6 +72,8 @@ def page_columns(
         found[DAMAGE] = pa.chunked_array([pa.array(map(counts.get, keys), pa.int64())])
     if timelines is not None:
         found[SEGMENTS] = pa.chunked_array([pa.array(map(timelines.count, keys), pa.int64())])
+    if changes is not None:
+        found[CHANGE] = pa.chunked_array([pa.array(changes, pa.string())])
     found[REASON] = pa.chunked_array([pa.array(map(reasons.get, keys), pa.string())])
     names = [name for name in _FIRST if name in found]
     names += [name for name in found if name not in (*names, *_HIDDEN)]
@@ -114,7 +122,7 @@ def _in_query(name: str) -> str:
     if name in schema().names:
         return name
     quoted = name.replace('"', '""')
-    return "" if name in (DAMAGE, REASON, SEGMENTS, ROW) else f'"{quoted}"'
+    return "" if name in (DAMAGE, REASON, SEGMENTS, CHANGE, ROW) else f'"{quoted}"'
 
 
 def _damaged(damage: pa.Table) -> tuple[dict[str, int], dict[str, str]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.datasets.report.changes import find_changes
 from videoloader.datasets.report.columns import page_columns
 from videoloader.datasets.report.segments import Timelines
 from videoloader.errors import ArgumentError, VideoError
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_ROWS = 500_000
+_MOST_GONE = 1000  # that are named
 _SHEET = (3, 5)  # rows and columns of frames
 _STRIP, _STRIP_COLUMNS = 64, 8  # frames
 _STRIP_SIZE = 120  # pixels of the shorter side
@@ -46,7 +48,7 @@ _SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
     *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
     *("num_frames", "max_gap", "audio_codec", "pixel_format", "color_transfer", "exactness"),
-    *("error_kind", "damaged_frames", "segments"),
+    *("error_kind", "damaged_frames", "segments", "change"),
 )
 _FLAGS = (
     ("cannot be read", "error!=none"),
@@ -70,6 +72,7 @@ def write_report(
     pictures: int = 200,
     damage: pa.Table | None = None,
     segments: Segments | None = None,
+    before: DatasetIndex | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -86,6 +89,7 @@ def write_report(
         damage: what `check_dataset` gave, for a column of damaged frames.
         segments: of videos of the data set, which is their `index`, for timelines and a column of
             their numbers.
+        before: an earlier index of the data set, for a column of what has changed since then.
         workers: processes that make the sheets; as many as this process may use processors by
             default, 0 for none.
         progress: is told how far the sheets are.
@@ -120,7 +124,9 @@ def write_report(
             made = {
                 row: each | {"segments": timelines.of(dataset, row)} for row, each in made.items()
             }
-        page = render_page(dataset, pictures=made, damage=damage, timelines=timelines)
+        page = render_page(
+            dataset, pictures=made, damage=damage, timelines=timelines, before=before
+        )
         target.write_text(page, encoding="utf-8")
 
     path = folder / "index.html"
@@ -206,6 +212,7 @@ def render_page(
     pictures: dict[int, dict[str, Any]],
     damage: pa.Table | None = None,
     timelines: Timelines | None = None,
+    before: DatasetIndex | None = None,
     is_live: bool = False,
 ) -> str:
     """The page as text.
@@ -215,13 +222,18 @@ def render_page(
         pictures: by row, see `video_pictures`; `segments` are those of `Timelines`.
         damage: as for `write_report`.
         timelines: segments of the videos.
+        before: as for `write_report`.
         is_live: whether the page asks its server for the pictures of other rows.
 
     Raises:
         ArgumentError: the data set has more than 500,000 rows.
     """
     _check_size(dataset)
-    columns = page_columns(dataset.table, damage, timelines)
+    table, changes = dataset.table, None
+    gone: list[str] = []
+    if before is not None:
+        changes, gone = find_changes(table, before.table)
+    columns = page_columns(table, damage, timelines, changes)
     names = {column["name"] for column in columns}
     data = {
         "title": dataset.path.name,
@@ -231,10 +243,11 @@ def render_page(
         "columns": columns,
         "charts": _CHARTS,
         "flags": [flag for flag in _FLAGS if re.split("[!:>]", flag[1])[0] in names],
-        "totals": _totals(dataset.table),
+        "totals": _totals(table),
         "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
+        "gone": {"count": len(gone), "keys": gone[:_MOST_GONE]},
         "pictures": pictures,
-        "played": _played(dataset.table["container"]) if is_live else None,
+        "played": _played(table["container"]) if is_live else None,
         "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
         f"browse {dataset.path.name}` shows those of all.",
     }
