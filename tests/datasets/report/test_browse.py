@@ -379,7 +379,7 @@ def test_a_browser_plays_what_it_decodes_and_shows_frames_of_the_rest(tmp_path):
         BrowseServer(dataset) as server,
         Page() as page,
     ):
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         page.open(server.address)
 
         def point(part, kind="pointermove"):

@@ -98,7 +98,7 @@ def test_segments_of_no_data_set_index_are_refused(dataset, tmp_path):
 @needs_chromium
 def test_a_browser_shows_segments_on_the_timeline(dataset, segments):
     with BrowseServer(dataset, segments=segments) as server, Page() as page:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         page.open(server.address)
         page.run("filterBy('segments>1')")
         assert page.run("Array.from(order)") == [1]
