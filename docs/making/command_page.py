@@ -25,7 +25,7 @@ def page() -> str:
     head, _, commands = text.partition("\n## ")
     head = head.partition("**Commands**")[0]  # a list of cut sentences; the sections follow
     head = head.replace("# `videoloader`", "# Command line")
-    head = head.replace("Exit codes:", "[Exit codes](../indexing.md#exit-codes):")
+    head = head.replace("Exit codes:", "[Exit codes](../data-set-index.md#exit-codes):")
     return head + "\n## " + _EXAMPLES.sub(_as_code, commands)
 
 

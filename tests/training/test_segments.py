@@ -393,6 +393,7 @@ def test_a_table_without_root_has_paths(root):
     [
         (["youtube_id", "time_start", "time_end", "label"], {}),
         (["Path", "start_seconds", "end_seconds", "label"], {}),
+        (["key", "start", "end", "path_of_label"], {}),
         (["clip", "a", "b", "label"], {"video": "clip", "start": "a", "end": "b"}),
     ],
 )

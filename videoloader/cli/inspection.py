@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +26,17 @@ from videoloader.cli.terminal import (
 )
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.indexing import index_video
+
+if TYPE_CHECKING:
+    from videoloader.indexing.dataset import DatasetIndex
+
+SegmentTable = Annotated[
+    Path | None, typer.Option("--segments", help="Table of segments to show, such as scenes.")
+]
+Before = Annotated[
+    Path | None, typer.Option(help="Earlier data set index, to show what has changed since then.")
+]
+SegmentUnit = Annotated[str, typer.Option(help="Unit of their starts and ends: seconds or frames.")]
 
 
 def inspect(
@@ -171,6 +183,9 @@ def report(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("report"),
     pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
+    segments: SegmentTable = None,
+    segment_unit: SegmentUnit = "seconds",
+    before: Before = None,
     workers: Workers = None,
     root: Root = None,
     as_json: Json = False,
@@ -190,14 +205,10 @@ def report(
     with (
         job_progress("sheets of frames", out / "index.html") as show_progress,
         open_dataset(dataset, root=root) as opened,
+        _beside(opened, segments, segment_unit, before) as beside,
     ):
         page = write_report(
-            opened,
-            out,
-            pictures=pictures,
-            damage=_damage(dataset),
-            workers=workers,
-            progress=show_progress,
+            opened, out, pictures=pictures, workers=workers, progress=show_progress, **beside
         )
     size = page.stat().st_size
     if as_json:
@@ -211,6 +222,9 @@ def browse(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any free one.")
     ] = 0,
+    segments: SegmentTable = None,
+    segment_unit: SegmentUnit = "seconds",
+    before: Before = None,
     root: Root = None,
 ) -> None:
     """Serve the page of `report` to this machine, with frames of any video that is picked.
@@ -222,14 +236,37 @@ def browse(
     from videoloader.datasets.report.browse import BrowseServer
     from videoloader.indexing.dataset import open_dataset
 
-    with reported(), open_dataset(dataset, root=root) as opened:
+    with (
+        reported(),
+        open_dataset(dataset, root=root) as opened,
+        _beside(opened, segments, segment_unit, before) as beside,
+    ):
         try:
-            server = BrowseServer(opened, port=port, damage=_damage(dataset))
+            server = BrowseServer(opened, port=port, **beside)
         except OSError as error:
             raise ArgumentError(f"--port {port}: {error.strerror}") from error
         say(f"{server.address}  (Ctrl-C ends it)")
         with server, suppress(KeyboardInterrupt):
             server.serve_forever()
+
+
+@contextmanager
+def _beside(
+    dataset: DatasetIndex, segments: Path | None, unit: str, before: Path | None
+) -> Iterator[dict[str, Any]]:
+    """What a page about a data set shows of other files."""
+    from videoloader.indexing.dataset import open_dataset
+
+    found: dict[str, Any] = {"damage": _damage(dataset.path)}
+    if segments is not None:
+        from videoloader.datasets.report.segments import read_segments
+
+        found["segments"] = read_segments(segments, dataset, unit=unit)  # type: ignore[arg-type]
+    if before is None:
+        yield found
+        return
+    with open_dataset(before) as earlier:
+        yield found | {"before": earlier}
 
 
 def _damage(dataset: Path) -> Any:

@@ -333,6 +333,10 @@ def test_what_names_no_row_is_no_page(server, capfd, path):
 
 
 def test_a_client_that_goes_away_is_not_told_of(server, capfd):
+    head = f"/export/paths?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}"
+    with half_sent(server, f"POST {head}\r\nContent-Length: 8\r\n\r\nrow".encode()) as connection:
+        connection.shutdown(socket.SHUT_WR)
+        assert is_closed(connection)
     for text in (b"", b"GET", f"GET /?token={server.token} HTTP/1.1\r\n\r\n".encode()):
         connection = half_sent(server, text)
         reset = struct.pack("ii", 1, 0)
@@ -375,7 +379,7 @@ def test_a_browser_plays_what_it_decodes_and_shows_frames_of_the_rest(tmp_path):
         BrowseServer(dataset) as server,
         Page() as page,
     ):
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         page.open(server.address)
 
         def point(part, kind="pointermove"):

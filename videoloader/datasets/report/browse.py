@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.datasets.report.page import render_page, video_pictures, video_strip
+from videoloader.datasets.report.segments import Timelines
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
 from videoloader.errors import UnsupportedError, VideoError
 from videoloader.indexing.containers.registry import container_of
@@ -38,6 +39,7 @@ from videoloader.indexing.dataset import DatasetIndex, write_part
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.task_workers import Job, TaskWorkers
 from videoloader.sources.source import Source
+from videoloader.training.segments.segments import Segments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,19 +71,36 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         dataset: whose videos are shown; it stays open.
         port: to listen on; 0 for a free one.
         damage: as for `write_report`.
+        segments: as for `write_report`.
+        before: as for `write_report`.
 
     Raises:
         OSError: the port is taken.
+        ArgumentError: the segments are of no data set index.
     """
 
     daemon_threads = True
     request_queue_size = CONNECTIONS  # that wait to be accepted
 
     def __init__(
-        self, dataset: DatasetIndex, *, port: int = 0, damage: pa.Table | None = None
+        self,
+        dataset: DatasetIndex,
+        *,
+        port: int = 0,
+        damage: pa.Table | None = None,
+        segments: Segments | None = None,
+        before: DatasetIndex | None = None,
     ) -> None:
         self.token = secrets.token_urlsafe(24)
-        self.page = render_page(dataset, pictures={}, damage=damage, is_live=True).encode()
+        self._timelines = None if segments is None else Timelines(segments)
+        self.page = render_page(
+            dataset,
+            pictures={},
+            damage=damage,
+            timelines=self._timelines,
+            before=before,
+            is_live=True,
+        ).encode()
         self._dataset = dataset
         self._workers: TaskWorkers | None = None
         self._lock = threading.Lock()  # one decode at a time
@@ -112,6 +131,8 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         ((_, made),) = self._workers.run(self._jobs[kind], [(row, item)])
         if isinstance(made, TaskFailure):
             made = {"failure": f"{item.name}: {made.reason}"}
+        if self._timelines is not None and kind == "pictures":
+            made["segments"] = self._timelines.of(self._dataset, row)
         return json.dumps(made).encode()
 
     def video(self, row: int) -> tuple[Source, str]:
@@ -123,14 +144,14 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         """
         index, source = self._dataset[row], self._dataset.source(row)
         try:
-            media_type = container_of(index.container).media_type
-            if media_type is None:
+            kind = container_of(index.container).media_type
+            if not kind:
                 raise UnsupportedError(f"{source.name}: browsers do not play {index.container}")
             index.check(source)
         except BaseException:
             source.close()
             raise
-        return source, media_type
+        return source, kind
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer on a connection in a thread, or close it if there are too many."""
@@ -280,7 +301,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif int(length) % 4 or int(length) > 4 * self.server.num_rows:
             self._refuse(413, "no rows, or more than the data set has")
         else:
-            rows = np.frombuffer(self.rfile.read(int(length)), "<u4").astype(np.int64)
+            body = self.rfile.read(int(length))
+            if len(body) < int(length):
+                self.close_connection = True  # the client went away
+                return
+            rows = np.frombuffer(body, "<u4").astype(np.int64)
             if rows.max(initial=-1) >= self.server.num_rows:
                 self._refuse(400, "no rows of the data set")
                 return

@@ -13,7 +13,10 @@ from videoloader.machinery.system.address import escaped
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DAMAGE, REASON = "damaged_frames", "failure_reason"
+    from videoloader.datasets.report.segments import Timelines
+
+DAMAGE, REASON, SEGMENTS = "damaged_frames", "failure_reason", "segments"
+CHANGE = "change"
 """Columns that the data set index lacks."""
 
 _HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
@@ -35,11 +38,17 @@ _LABELS = {
     "size": ("bytes", "size of the file"),
     "has_audio": ("sound", "whether the file has an audio stream"),
     DAMAGE: ("damaged frames", "found by `videoloader check`; -1 for all of them"),
+    CHANGE: ("change", "since the earlier index"),
     REASON: ("reason", "why it cannot be read or is damaged, without names and numbers"),
 }
 
 
-def page_columns(table: pa.Table, damage: pa.Table | None) -> list[dict[str, Any]]:
+def page_columns(
+    table: pa.Table,
+    damage: pa.Table | None,
+    timelines: Timelines | None = None,
+    changes: list[str] | None = None,
+) -> list[dict[str, Any]]:
     """All columns that are shown, in their order.
 
     Each is a dictionary of `name`, `label`, `about`, `kind` (`number`, `truth` or `text`), `values`
@@ -50,6 +59,8 @@ def page_columns(table: pa.Table, damage: pa.Table | None) -> list[dict[str, Any
     Args:
         table: columns of a data set index.
         damage: as for `write_report`.
+        timelines: as for `render_page`.
+        changes: of each row, see `find_changes`.
     """
     import pyarrow as pa
 
@@ -59,6 +70,10 @@ def page_columns(table: pa.Table, damage: pa.Table | None) -> list[dict[str, Any
     found: dict[str, Any] = {name: table[name] for name in table.column_names}
     if damage is not None:
         found[DAMAGE] = pa.chunked_array([pa.array(map(counts.get, keys), pa.int64())])
+    if timelines is not None:
+        found[SEGMENTS] = pa.chunked_array([pa.array(map(timelines.count, keys), pa.int64())])
+    if changes is not None:
+        found[CHANGE] = pa.chunked_array([pa.array(changes, pa.string())])
     found[REASON] = pa.chunked_array([pa.array(map(reasons.get, keys), pa.string())])
     names = [name for name in _FIRST if name in found]
     names += [name for name in found if name not in (*names, *_HIDDEN)]
@@ -107,7 +122,7 @@ def _in_query(name: str) -> str:
     if name in schema().names:
         return name
     quoted = name.replace('"', '""')
-    return "" if name in (DAMAGE, REASON, ROW) else f'"{quoted}"'
+    return "" if name in (DAMAGE, REASON, SEGMENTS, CHANGE, ROW) else f'"{quoted}"'
 
 
 def _damaged(damage: pa.Table) -> tuple[dict[str, int], dict[str, str]]:

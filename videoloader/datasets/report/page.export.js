@@ -32,13 +32,13 @@ async function fetched(kind) { // made by the server, with all columns and whole
   return answer.failure ? null : answer.blob();
 }
 
-const name = data.title.replace(/\.parquet$/, "");
+const stem = data.title.replace(/\.parquet$/, "");
 const exports = {
-  "paths (.txt)": async () => [`${name}.paths.txt`, data.played ? await fetched("paths") : new Blob(paths())],
-  "table (.csv)": () => [`${name}.csv`, new Blob(csv())],
-  "table (.json)": () => [`${name}.json`, new Blob(json())],
+  "paths (.txt)": async () => [`${stem}.paths.txt`, data.played ? await fetched("paths") : new Blob(paths())],
+  "table (.csv)": () => [`${stem}.csv`, new Blob(csv())],
+  "table (.json)": () => [`${stem}.json`, new Blob(json())],
 };
-if (data.played) exports["data set index (.parquet)"] = async () => [`${name}.part.parquet`, await fetched("parquet")];
+if (data.played) exports["data set index (.parquet)"] = async () => [`${stem}.part.parquet`, await fetched("parquet")];
 
 function exporting() {
   const box = $("export").querySelector("div");

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.datasets.report.changes import find_changes
 from videoloader.datasets.report.columns import page_columns
+from videoloader.datasets.report.segments import Timelines
 from videoloader.errors import ArgumentError, VideoError
-from videoloader.indexing.containers.registry import CONTAINERS
+from videoloader.indexing.containers.registry import container_of
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.video_job import (
@@ -30,22 +32,23 @@ from videoloader.indexing.dataset.video_job import (
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
 from videoloader.machinery.workers.supervisor import TaskFailure
+from videoloader.training.segments.segments import Segments
 from videoloader.video import Video
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_ROWS = 500_000
+_MOST_GONE = 1000  # that are named
 _SHEET = (3, 5)  # rows and columns of frames
 _STRIP, _STRIP_COLUMNS = 64, 8  # frames
 _STRIP_SIZE = 120  # pixels of the shorter side
 _TIME_LIMIT = 600.0  # seconds for the sheet of a video
-_PLAYED = {each.name: each.media_type for each in CONTAINERS if each.media_type}
 _SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
     *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
     *("num_frames", "max_gap", "audio_codec", "pixel_format", "color_transfer", "exactness"),
-    *("error_kind", "damaged_frames"),
+    *("error_kind", "damaged_frames", "segments", "change"),
 )
 _FLAGS = (
     ("cannot be read", "error!=none"),
@@ -68,6 +71,8 @@ def write_report(
     *,
     pictures: int = 200,
     damage: pa.Table | None = None,
+    segments: Segments | None = None,
+    before: DatasetIndex | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -82,6 +87,9 @@ def write_report(
         pictures: videos that get a sheet of frames and a timeline: all if there are no more, else
             this many evenly spread over the data set.
         damage: what `check_dataset` gave, for a column of damaged frames.
+        segments: of videos of the data set, which is their `index`, for timelines and a column of
+            their numbers.
+        before: an earlier index of the data set, for a column of what has changed since then.
         workers: processes that make the sheets; as many as this process may use processors by
             default, 0 for none.
         progress: is told how far the sheets are.
@@ -90,10 +98,12 @@ def write_report(
         The path of the page.
 
     Raises:
-        ArgumentError: the data set has more than 500,000 rows.
+        ArgumentError: the data set has more than 500,000 rows, or the segments are of no data set
+            index.
         SourceError: the page cannot be written.
     """
     _check_size(dataset)
+    timelines = None if segments is None else Timelines(segments)
     rows = dataset.videos.rows
     if len(rows) > pictures:
         rows = rows[np.linspace(0, len(rows) - 1, pictures).round().astype(int)] if pictures else []
@@ -110,7 +120,14 @@ def write_report(
 
     def write(target: Path, found: Callable[[Item], Row]) -> None:
         made = {row: found(item).facts["pictures"] for row, item in tasks}
-        target.write_text(render_page(dataset, pictures=made, damage=damage), encoding="utf-8")
+        if timelines is not None:
+            made = {
+                row: each | {"segments": timelines.of(dataset, row)} for row, each in made.items()
+            }
+        page = render_page(
+            dataset, pictures=made, damage=damage, timelines=timelines, before=before
+        )
+        target.write_text(page, encoding="utf-8")
 
     path = folder / "index.html"
     write_results(job, tasks, path, write, name="pictures", state=states_of(dataset))
@@ -192,23 +209,31 @@ def _sheet(video: Video) -> str:
 def render_page(
     dataset: DatasetIndex,
     *,
-    pictures: dict[int, dict[str, str]],
+    pictures: dict[int, dict[str, Any]],
     damage: pa.Table | None = None,
+    timelines: Timelines | None = None,
+    before: DatasetIndex | None = None,
     is_live: bool = False,
 ) -> str:
     """The page as text.
 
     Args:
         dataset: what it is about.
-        pictures: by row, see `video_pictures`.
+        pictures: by row, see `video_pictures`; `segments` are those of `Timelines`.
         damage: as for `write_report`.
+        timelines: segments of the videos.
+        before: as for `write_report`.
         is_live: whether the page asks its server for the pictures of other rows.
 
     Raises:
         ArgumentError: the data set has more than 500,000 rows.
     """
     _check_size(dataset)
-    columns = page_columns(dataset.table, damage)
+    table, changes = dataset.table, None
+    gone: list[str] = []
+    if before is not None:
+        changes, gone = find_changes(table, before.table)
+    columns = page_columns(table, damage, timelines, changes)
     names = {column["name"] for column in columns}
     data = {
         "title": dataset.path.name,
@@ -218,10 +243,11 @@ def render_page(
         "columns": columns,
         "charts": _CHARTS,
         "flags": [flag for flag in _FLAGS if re.split("[!:>]", flag[1])[0] in names],
-        "totals": _totals(dataset.table),
+        "totals": _totals(table),
         "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
+        "gone": {"count": len(gone), "keys": gone[:_MOST_GONE]},
         "pictures": pictures,
-        "played": _PLAYED if is_live else None,
+        "played": _played(table["container"]) if is_live else None,
         "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
         f"browse {dataset.path.name}` shows those of all.",
     }
@@ -237,6 +263,12 @@ def render_page(
     return Template(folder.joinpath("page.html").read_text(encoding="utf-8")).substitute(
         policy=policy, title="videoloader report", data=_as_script(data), script=script
     )
+
+
+def _played(containers: pa.ChunkedArray) -> list[str]:
+    """Those of some containers that browsers may play."""
+    names = containers.drop_null().unique().to_pylist()
+    return [name for name in names if container_of(name).media_type]
 
 
 def _check_size(dataset: DatasetIndex) -> None:

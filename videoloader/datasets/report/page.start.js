@@ -97,6 +97,11 @@ for (const [label, filter] of data.flags) {
   const number = matching(conditions(filter)).length;
   if (number) $("flags").append(button(`${label}: ${whole.format(number)}`, () => narrow(filter)), " ");
 }
+if (data.gone.count) {
+  $("gone").hidden = false;
+  $("gone").querySelector("summary").textContent = `no longer in the data set: ${whole.format(data.gone.count)}`;
+  $("gone").querySelector("div").textContent = data.gone.keys.join("\n");
+}
 data.charts.map((name) => byName.get(name)).filter(Boolean).forEach(makeChart);
 makeFailures();
 exporting();

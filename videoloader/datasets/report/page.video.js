@@ -39,15 +39,15 @@ async function pick(row) {
     return;
   }
   if (pictures.failure) place.append(element("p", pictures.failure, { className: "bad" }));
-  if (pictures.timeline) place.append(timeline(pictures.timeline, screen));
+  if (pictures.timeline) place.append(timeline(pictures, screen));
   if (pictures.sheet) place.append(element("img", undefined, { src: pictures.sheet, alt: "Frames at equal distances" }));
 }
 
-// The sizes of frames; a click seeks the video, a strip of frames follows the pointer.
-function timeline(picture, screen) {
+// The sizes of frames, and segments; a click seeks the video, a strip of frames follows the pointer.
+function timeline(pictures, screen) {
   const track = element("div", undefined, { className: "track" });
   const cursor = element("i");
-  track.append(element("img", undefined, { src: picture, alt: "Sizes of the frames over time, with keyframes" }), cursor);
+  track.append(element("img", undefined, { src: pictures.timeline, alt: "Sizes of the frames over time, with keyframes" }), cursor);
   const go = (event) => {
     const { left, width } = track.getBoundingClientRect();
     const part = Math.min(Math.max((event.clientX - left) / width, 0), 1);
@@ -57,13 +57,19 @@ function timeline(picture, screen) {
     else return;
     screen.at(part);
   };
+  for (const [first, stop, text] of pictures.segments || []) {
+    const made = element("b", undefined, { title: text });
+    made.style.left = `${100 * first}%`;
+    made.style.width = `${100 * (stop - first)}%`;
+    track.append(made);
+  }
   screen.at = (part) => { cursor.style.left = `${100 * part}%`; };
   track.onpointerdown = track.onpointermove = go;
   return track;
 }
 
 function play(row, screen) {
-  if (!data.played[value(byName.get("container"), row)]) return strip(row, screen);
+  if (!data.played.includes(value(byName.get("container"), row))) return strip(row, screen);
   const video = element("video", undefined, { src: `video/${row}`, controls: true, preload: "metadata" });
   const fail = () => {
     if (picked !== row) return;

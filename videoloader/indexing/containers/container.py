@@ -52,7 +52,7 @@ class Container:
         duration_slack: seconds by which decoded sound may be shorter than the header states, since
             encoder delay and padding may be included; None if the header states no duration.
         has_sample_table: a table has the place of every packet of sound.
-        media_type: what servers call files that browsers may play; None for others.
+        media_type: by which browsers play it, as far as they have the codec; "" if they do not.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Container:
     counts_samples: bool = False
     duration_slack: float | None = None
     has_sample_table: bool = False
-    media_type: str | None = None
+    media_type: str = ""
 
 
 def table_index(

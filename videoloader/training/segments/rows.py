@@ -117,6 +117,8 @@ def _usual(known: Sequence[str], what: str, unit: Unit, name: str, hint: str) ->
     """The only column that has a usual name."""
     usual = _OF_FRAMES.get(what, _NAMES[what]) if unit == "frames" else _NAMES[what]
     found = [column for column in known if column.lower() in usual]
+    if what == "video" and not found:
+        found = [column for column in known if column == "key"]  # of a data set index
     if len(found) != 1:
         problem = f"{' and '.join(found)} may be" if found else "no column is called like"
         raise ArgumentError(

@@ -44,7 +44,8 @@ class Segments:
         root: folder or URL where they are, in place of `index`. By default the table has paths.
         video: name of the column that says which video, by an end of its path that is that of no
             other one: a path, a name of a file, or one without its ending, such as an id. By
-            default the column of a usual name, such as `path`, `file`, `video_id`, `youtube_id`.
+            default the column of a usual name, such as `path`, `file`, `video_id`, `youtube_id`, or
+            else `key`, which tables of our own jobs have.
             Or a format of columns, such as `"{youtube_id}_{time_start:06d}.mp4"`; or a function
             that is called with each row, a dictionary, and returns the name.
         start: name of the column of starts, by default `start`, `time_start` or the like: seconds,

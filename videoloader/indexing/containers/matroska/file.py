@@ -219,10 +219,10 @@ def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple
 
 MATROSKA = Container(
     name="matroska",
-    media_type="video/webm",
     endings=(".mkv", ".webm"),
     begins=begins_with_ebml,
     parser=index_matroska,
     stated_end=segment_end,
     has_display_matrix=True,
+    media_type="video/webm",
 )

@@ -343,7 +343,6 @@ def _orientation(track: tuple[int, ...], movie: tuple[int, ...]) -> Orientation:
 
 MP4 = Container(
     name="mp4",
-    media_type="video/mp4",
     demuxer="mov",
     endings=(".3g2", ".3gp", ".f4v", ".ismv", ".m4v", ".mov", ".mp4"),
     begins=begins_with_box,
@@ -353,4 +352,5 @@ MP4 = Container(
     has_display_matrix=True,
     duration_slack=0.25,
     has_sample_table=True,
+    media_type="video/mp4",
 )
