@@ -2,7 +2,7 @@
 //
 // One launch for all surfaces of a table: blockIdx.y is the surface, blockIdx.x and on its tiles.
 // All coordinates are in the coded orientation; rotations and flips are in the strides of the
-// destination. docs/decoding.md has the formulas.
+// destination. docs/decoding/colour.md has the formulas.
 //
 // This file uses no includes and no CUDA types, so that a C++ compiler accepts it too: that is how
 // the arithmetic is tested without a GPU. Between barriers, loops stride by blockDim, and only
