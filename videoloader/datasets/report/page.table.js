@@ -19,20 +19,25 @@ function wanted() {
   return conditions((view === "failures" ? `${FAILED} ` : "") + $("filter").value);
 }
 
-function update() {
+function update() { // after a change of the filter
   order = Uint32Array.from(matching(wanted()));
+  for (const draw of charts) draw(order);
+  $("count").textContent = `${whole.format(order.length)} of ${whole.format(count)} videos`;
+  $("rows").style.height = `${order.length * HEIGHT}px`;
+  arrange();
+}
+
+function arrange() { // after a change of the order or the columns
   if (sorted) {
     const [column, direction] = sorted;
     const ranks = ranked(column);
     order.sort((a, b) => {
-      const [x, y] = [ranks[a], ranks[b]];
+      const x = ranks[a];
+      const y = ranks[b];
       if (x !== x || y !== y) return (x !== x) - (y !== y) || a - b; // missing ones last
       return (x - y) * direction || a - b;
     });
   }
-  for (const draw of charts) draw(order);
-  $("count").textContent = `${whole.format(order.length)} of ${whole.format(count)} videos`;
-  $("rows").style.height = `${order.length * HEIGHT}px`;
   head();
   draw();
   save();
@@ -101,7 +106,7 @@ function head() {
 
 function sortBy(column) { // and back
   sorted = [column, sorted && sorted[0] === column ? -sorted[1] : 1];
-  update();
+  arrange();
 }
 
 function reveal(place) { // the head covers a row
@@ -118,14 +123,14 @@ function menu() { // of the columns
     box.onchange = () => {
       const before = visible();
       chosen = columns.filter((each) => (each === column ? box.checked : before.includes(each)));
-      update();
+      arrange();
     };
     const label = element("label", undefined, { title: column.about });
     label.append(box, column.label);
     return label;
   }), button("as at first", () => {
     chosen = null;
-    update();
+    arrange();
     menu();
   }));
 }
