@@ -35,11 +35,12 @@ from videoloader.training.decoding import SampleDecoder
 from videoloader.training.epoch_samples import check_clips
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
+from videoloader.training.labels.pairs import paired
 from videoloader.training.requests import SampleRequests
 from videoloader.training.samples import of_views, views
 from videoloader.training.segments.segments import Segments, sample_videos
 from videoloader.training.shared_records import SharedRecords, shared
-from videoloader.training.sources import LabelledSources, paired
+from videoloader.training.sources import LabelledSources
 
 __all__ = ["ClipDataset", "collate_samples"]
 

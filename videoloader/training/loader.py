@@ -34,12 +34,13 @@ from videoloader.training.epoch_samples import ClipsPerVideo, Weights, find_samp
 from videoloader.training.iterations import Iterations, LoaderIterator
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
+from videoloader.training.labels.pairs import paired
 from videoloader.training.labels.table_columns import Columns, SampleColumns
 from videoloader.training.planned_packets import PlannedPackets, plan_packets
 from videoloader.training.requests import SampleRequests
 from videoloader.training.segments.segments import Segments, sample_videos
 from videoloader.training.shaped_batches import epoch_order, shaped_batches
-from videoloader.training.sources import LabelledSources, paired
+from videoloader.training.sources import LabelledSources
 
 __all__ = ["Loader", "LoaderIterator"]
 

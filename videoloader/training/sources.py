@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -14,7 +14,7 @@ from videoloader.decoding.opening.index_cache import KeptIndexes
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
-from videoloader.indexing.dataset.listing import Place, each_place, is_table
+from videoloader.indexing.dataset.listing import Place, each_place
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.address import absolute, is_url, local_path, shown
 
@@ -317,49 +317,12 @@ def find_sources(
                 else f"{name}: no videos; filter, split or sample left none of {rows - failed}"
             )
         return IndexedVideos(videos)
-    items = list(_items(each_place(videos)))
+    items = list(each_item(each_place(videos)))
     if not items:
         raise ArgumentError("no videos; the list of them is empty")
     if isinstance(videos, str | os.PathLike) and len(items) == 1:
         _check_there(items[0])
     return ListedVideos(items, indexes)
-
-
-def paired(videos: LabelledSources | SampleVideos, labels: Any) -> tuple[Any, Any]:
-    """Videos and their labels, where pairs or a mapping of both were given.
-
-    The label of a folder, glob, list or archive is that of each video in it.
-
-    Args:
-        videos: as a user named them.
-        labels: that were given otherwise; None if none were.
-
-    Returns:
-        The videos, and one label for each, or `labels`.
-
-    Raises:
-        ArgumentError: labels are given twice.
-    """
-    given: Any = videos
-    if isinstance(videos, Mapping) and not is_table(videos):
-        given = [*videos.items()]
-    elif isinstance(videos, Iterator | ItemsView):
-        given = [*videos]
-    if not isinstance(given, Sequence) or not given or not all(map(_is_pair, given)):
-        return given, labels
-    if labels is not None:
-        raise ArgumentError("labels go with the videos, and labels= gives some too; give them once")
-    pairs = [(item, label) for place, label in given for item in _items([place])]
-    return [item for item, _ in pairs], [label for _, label in pairs]
-
-
-def _is_pair(value: Any) -> bool:
-    """Whether a value is a video and its label, which is no other video."""
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        return False
-    place, label = value
-    is_video = isinstance(label, str | os.PathLike) and Path(label).suffix.lower() in VIDEO_SUFFIXES
-    return isinstance(place, str | os.PathLike | Item) and not is_video
 
 
 def filtered(videos: ClipSources, wanted: Any) -> Videos:
@@ -381,7 +344,8 @@ def filtered(videos: ClipSources, wanted: Any) -> Videos:
     return videos.filter(**wanted) if isinstance(wanted, Mapping) else videos.filter(wanted)
 
 
-def _items(places: Iterable[Place]) -> Iterable[Item]:
+def each_item(places: Iterable[Place]) -> Iterable[Item]:
+    """The videos at some places, in order; paths of videos are not looked at."""
     for place in places:
         if isinstance(place, Item):
             yield place.absolute()
