@@ -26,8 +26,9 @@ from videoloader.machinery.system.checks import real_number
 from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import ClipSampler, DenseClips, generator, sample_frames
 from videoloader.sources.items import Item
+from videoloader.training.labels.pairs import paired
 from videoloader.training.segments.segments import Segments, sample_videos
-from videoloader.training.sources import LabelledSources, SampleVideos, paired
+from videoloader.training.sources import LabelledSources, SampleVideos
 from videoloader.writing.gain import GainWatch
 
 Note: TypeAlias = Callable[[int, int, str], object]
