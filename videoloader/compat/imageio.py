@@ -43,7 +43,7 @@ _PACKED = {"rgb24": slice(None), "bgr24": slice(None, None, -1)}  # order of the
 
 
 def register(name: str = NAME) -> None:
-    """Add the plugin to those of ImageIO.
+    """Register the plugin with ImageIO.
 
     Args:
         name: what `plugin=` takes then; `pyav` replaces ImageIO's own plugin, so that code that
@@ -154,7 +154,7 @@ class VideoPlugin:
             yield np.ascontiguousarray(frame.cpu().numpy()[..., order])
 
     def properties(self, index: int | EllipsisType = ..., *, format: str | None = "rgb24") -> Any:
-        """ImageIO's `ImageProperties` of what `read` gives; nothing is decoded.
+        """ImageIO's `ImageProperties` of the array from `read`; nothing is decoded.
 
         Raises:
             OSError: channels of the format differ in size.

@@ -63,7 +63,7 @@ class VideoCache:
             self._give_back(entry)
 
     def clear(self) -> None:
-        """Close all videos; those in use are closed when they are given back."""
+        """Close all videos; a video in use is closed when it is given back."""
         with self._lock:
             entries = [*self._entries.values()]
             self._entries.clear()

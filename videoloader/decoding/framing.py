@@ -84,7 +84,7 @@ class Framing:
 
     @property
     def slot(self) -> tuple[int, int] | None:
-        """(height, width) of what is kept of every picture, None where that depends on it."""
+        """(height, width) of every picture after cropping; None if it depends on the picture."""
         return self.size if self.crop_size is None else self.crop_size  # type: ignore[return-value]
 
     def displayed(self, index: VideoIndex) -> tuple[int, int]:

@@ -146,7 +146,7 @@ def coco_reader(
     preserve: Any = ..., read_ahead: Any = ..., skip_cached_images: Any = ..., tensor_init_bytes: Any = ...,
     use_o_direct: Any = ...
 ) -> Any:
-    """Read images and what a COCO annotation file says of them."""
+    """Read images and their annotations in a COCO file."""
 
 @_deprecated("use fn.random.coin_flip")
 def coin_flip(

@@ -1,4 +1,4 @@
-"""Dimensions of samples: which ones an argument means, and what becomes of their layout."""
+"""Dimensions of samples: the ones that an argument names, and the resulting layout."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_letter(operator: str) -> Check:
 
 
 def for_each(name: str, values: Sequence[T], count: int, what: str = "dimensions") -> tuple[T, ...]:
-    """A value for each of `count` dimensions, or of `what`; a single value is for all of them."""
+    """One value for each of `count` dimensions (or other `what`); a single value holds for all."""
     if len(values) not in (1, count):
         raise ArgumentError(
             f"{name} must have 1 value or one for each of {count} {what}, got {tuple(values)}"

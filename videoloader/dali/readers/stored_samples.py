@@ -1,4 +1,4 @@
-"""The reader of stored samples: batches of what a data set has at the places of an order."""
+"""The reader of stored samples: batches of a data set's samples in a given order."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class SampleReader:
         return [found.get(position, other) for position in range(len(attempts.wanted))]
 
     def after(self, wanted: tuple[Place, int]) -> Iterator[tuple[Place, int]]:
-        """Replacements for a sample that cannot be read: those after it in its shard."""
+        """Replacements for a sample that cannot be read: the following samples of its shard."""
         return ((place, self.order.number(place)) for place in self.order.behind(wanted[0]))
 
     def none_left(self, tries: int, error: VideoError) -> str:  # noqa: ARG002
@@ -224,7 +224,7 @@ class SampleReader:
         return samples
 
     def go_on(self, epochs: Epochs) -> None:
-        """Read what these epochs say from now on."""
+        """Continue with other epochs."""
         self.order = replace(self.order, epochs=epochs)
 
     def reset(self) -> None:

@@ -158,7 +158,7 @@ class InterpType(_Numbered):
 
 
 class ImageType(_Numbered):
-    """Colour space of decoded frames; `ANY_DATA` is that of the file.
+    """Colour space of decoded frames; `ANY_DATA` keeps the colour space of the file.
 
     >>> ImageType.RGB, int(ImageType.GRAY), ImageType(0)
     (ImageType.RGB, 2, ImageType.RGB)

@@ -113,7 +113,7 @@ class ForwardReader:
         self._newest = -1  # the frame that came last
 
     def leads_to(self, run: Run) -> bool:
-        """Whether what was fed so far is what a run begins with, and going on is worth it."""
+        """Whether the decoder already holds the start of a run, and continuing is worth it."""
         return (
             self._start <= int(run.packets[0])
             and Place(self.last_frame, self._last).leads_to(run)
@@ -175,7 +175,7 @@ class ForwardReader:
         return not wanted and not owed
 
     def _shown_later(self, run: Run) -> set[int]:
-        """Packets of a run whose frames are shown after those of the run.
+        """Packets of a run whose frames are shown after the run's wanted frames.
 
         Frames of the run may refer to them, and a decoder reports their damage only when they are
         shown. Empty for codecs that do not report damage.
@@ -194,7 +194,7 @@ class ForwardReader:
         )
 
     def _is_next(self, packet: int) -> bool:
-        """Whether no frame is missing in front of that of a packet."""
+        """Whether no frame is missing before the frame of a packet."""
         if not self._follows:
             return True
         newest, self._newest = self._newest, int(self._index.packet_frames[packet])

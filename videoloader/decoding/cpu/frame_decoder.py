@@ -127,7 +127,7 @@ class CpuDecoder:
         return -1 if self._forward is None else self._forward.last_frame
 
     def examine(self, plan: DecodePlan) -> Iterator[tuple[int, str | None]]:
-        """Decode as `decode` does, but say for each frame what is wrong with it, None if nothing.
+        """Decode as `decode` does, but give for each frame its damage, None if it is intact.
 
         Raises:
             SourceError: the file cannot be read as it was indexed.

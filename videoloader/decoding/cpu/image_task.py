@@ -1,4 +1,4 @@
-"""Some images for a worker process: where they lie in shared memory, and what decodes them."""
+"""A task for a worker process: images in shared memory, and the function that decodes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Tensor` and `Batch` of dynamic mode, around those of `videoloader.dali.tensors`."""
+"""`Tensor` and `Batch` of dynamic mode, which wrap `videoloader.dali.tensors`."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ class Batch(Value):
         return _SampleSlice(self)
 
     def select(self, samples: Any) -> Any:
-        """One sample by its number, or a batch of those in a slice or list; `...` is all."""
+        """One sample by its number, or a batch of several by a slice or list; `...` is all."""
         if samples is ...:
             return self
         found = self.tensors[samples]

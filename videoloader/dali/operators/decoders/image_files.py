@@ -178,7 +178,7 @@ def _decode(
 def _read_headers(
     context: Context, encoded: Batch, find_window: FindWindow, form: ImageForm, operator: str
 ) -> tuple[dict[int, ImageRequest], dict[int, VideoError]]:
-    """Requests for images, and the errors of those with damaged headers, by position."""
+    """Requests for images, and errors by position for images with damaged headers."""
     requests: dict[int, ImageRequest] = {}
     failed: dict[int, VideoError] = {}
     for position, value in enumerate(encoded):
@@ -257,7 +257,7 @@ def decode_crop(context: Context, encoded: Batch, **arguments: Any) -> Batch:
 
 
 def _divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of a window, and those of decoding."""
+    """Arguments, divided into those of the window and those of decoding."""
     options = {argument.name: arguments[argument.name] for argument in DECODING}
     return {name: arguments[name] for name in arguments if name not in options}, options
 

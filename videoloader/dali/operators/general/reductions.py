@@ -89,7 +89,7 @@ def _volume(values: torch.Tensor, axes: tuple[int, ...]) -> int:
 
 
 def float_sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    """The sum in float64, of integers too: those of 64 bits may leave their range."""
+    """The sum in float64, of integers too: 64-bit sums may leave their range."""
     if values.dtype in (torch.int64, torch.uint64):
         values = values.to(torch.float64)
     return _sum(values, axes).to(torch.float64)

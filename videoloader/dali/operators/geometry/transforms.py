@@ -59,7 +59,7 @@ def _table(name: str, doc: str) -> Argument:
 def _matrices(
     context: Context, make: Callable[..., Matrix], arguments: Mapping[str, Any]
 ) -> list[Matrix]:
-    """The matrix of each sample, put together with that of the input."""
+    """The matrix of each sample, combined with the matrix of the input."""
     found = []
     for position in range(context.count):
         own = PerSample.at(position, arguments)

@@ -1,4 +1,4 @@
-"""Rewrites the source of a function: what tests a condition becomes calls that may run both sides.
+"""Rewrites the source of a function: each test of a condition becomes calls for both sides.
 
 A branch stays where it is, in the body of the function, so names, closures, `return`, `break` and
 the lines of tracebacks keep their meaning. `if test: A else: B` becomes::

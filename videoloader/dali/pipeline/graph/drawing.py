@@ -24,7 +24,7 @@ def to_dot(
     show_tensors: bool,
     use_colors: bool,
 ) -> str:
-    """The stages as boxes with their operators; what a decoder does along with it is in one box.
+    """The stages as boxes with their operators; a decoder and its fused operators are one box.
 
     Args:
         stages: of the pipeline.

@@ -41,7 +41,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, text: str | bytes) -> Checkpoint:
-        """From what `write` gave."""
+        """Parse the text from `write`."""
         try:
             known = json.loads(text)
             if known.pop("version") != _VERSION:
@@ -109,7 +109,7 @@ class ShardedReader(Protocol):
     order: ReaderOrder
 
     def go_on(self, epochs: Epochs) -> None:
-        """Read what these epochs say from now on."""
+        """Continue with other epochs."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A graph made ready to run: its sources opened, its stages with what they work on."""
+"""A graph made ready to run: its sources are opened and its stages have their parts."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ class Program:
         )
 
     def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
-        """Put what a source has planned into a batch."""
+        """Put the samples that a source has planned into a batch."""
         if not isinstance(planned, Columns):
             if node.operator.decoding:
                 state.planned[node.ordinal] = planned

@@ -47,7 +47,7 @@ class Output:
     _last: tuple[torch.dtype, int, str] | None = None
 
     def column(self, part: Any, *, layout: str | None = None, cuda_stream: Any = None) -> Batch:
-        """A batch of what a source gave.
+        """A batch from the data of a source.
 
         Args:
             part: a `TensorList`, a list of samples, or one array (N, ...).
@@ -84,7 +84,7 @@ class Output:
             return Batch(self._kept(batch, is_own=is_own), layout, batch.source_info)
 
     def sample(self, value: Any) -> Any:
-        """A sample as a tensor; paths and items of a data set stay what they are."""
+        """A sample as a tensor; paths and items of a data set are returned unchanged."""
         if isinstance(value, str | Path | Item):
             return value if isinstance(value, Item) else str(value)
         if isinstance(value, bytes | bytearray | memoryview):

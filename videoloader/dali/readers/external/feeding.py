@@ -43,7 +43,7 @@ class FedSource:
         raise NotImplementedError
 
     def queue(self, prepared: Any) -> None:
-        """Queue what `prepared` has made."""
+        """Queue the result of `prepared`."""
         raise NotImplementedError
 
     def resume(self, epoch: int, first: int) -> None:

@@ -94,7 +94,7 @@ def decode_planned(
     *,
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
 ) -> DecodedClips:
-    """Decode the clips of a batch; those that fail are treated as their policy says.
+    """Decode the clips of a batch; their policy says what happens to clips that fail.
 
     Args:
         clips: what to decode.
@@ -158,7 +158,7 @@ class _SharedDecoding:
         return made
 
     def keep(self, batch: ClipBatch, others: Mapping[int, list[torch.Tensor]]) -> ClipBatch:
-        """Hand the clips of later batches to their `SharedClip`; returns those of this batch.
+        """Hand the clips of later batches to their `SharedClip`; returns the clips of this batch.
 
         Args:
             batch: the clips of `own`, then those of `companions`.
@@ -209,7 +209,7 @@ class _Decoding:
     indexes: dict[int, VideoIndex] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
-        """Decode them, and treat those that fail as their policy says."""
+        """Decode the clips; their policy says what happens to clips that fail."""
         positions, clips, setup = self.sharing.own, self.attempts.wanted, self.setup
         if not positions:
             return DecodedClips((Batch([], setup.output.layout),))

@@ -74,7 +74,7 @@ class ClipReader:
         return replace(planned, companions=tuple(companions)) if companions else planned
 
     def go_on(self, epochs: Epochs) -> None:
-        """Read what these epochs say from now on."""
+        """Continue with other epochs."""
         self.order = replace(self.order, epochs=epochs)
         self._waiting.clear()
 
