@@ -368,7 +368,7 @@ def _extras() -> Iterator[Finding]:
 
 
 def _requirements() -> list[tuple[str, str]]:
-    """Distribution and extra of each requirement of ours; an empty extra for those of all."""
+    """Distribution and extra of each requirement of ours; the extra is empty if all need it."""
     found = []
     for text in (_version("videoloader") and metadata.requires("videoloader")) or []:
         name = re.match(r"[\w.-]+", text)

@@ -237,7 +237,7 @@ class VideoPlugin:
         return index % count
 
     def _order(self, format: str | None) -> slice | None:
-        """The order of the channels of what `Video` gives; None for formats that it does not."""
+        """The order of the channels in `Video`'s frames; None for formats that it does not give."""
         is_exact = format == "rgb24" or self._video.index.bit_depth == _BYTE
         return _PACKED.get(format or "") if is_exact else None
 

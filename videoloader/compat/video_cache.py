@@ -96,7 +96,7 @@ class VideoCache:
             entry.video.close()
 
     def _drop(self, entries: list[_Entry]) -> list[Video]:
-        """Mark entries as dropped; returns the videos of those that are not in use."""
+        """Mark entries as dropped; returns the videos that are not in use."""
         for entry in entries:
             entry.is_kept = False
         return [entry.video for entry in entries if entry.users <= 0]

@@ -1,4 +1,4 @@
-"""`PacketLayout`: how packets are stored in a file; unpacks those in transport packets."""
+"""`PacketLayout`: storage of packets in a file; unpacks transport packets."""
 
 from __future__ import annotations
 

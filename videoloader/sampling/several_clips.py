@@ -79,7 +79,7 @@ def usual_length(sampler: ClipSampler) -> int:
 
 
 def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
-    """Shape of the frame numbers of such a sample; of `DenseClips` that of one clip."""
+    """Shape of the frame numbers of a sample of several clips; for `DenseClips` of one clip."""
     count = getattr(sampler, "count", None)
     if isinstance(sampler, EvenClips):
         return sampler.clips, sampler.count

@@ -237,7 +237,7 @@ class SampleReader:
     def _read(
         self, wanted: tuple[Place, int], found: tuple[Sample, ...] | Exception | None = None
     ) -> ReadSample | Exception:
-        """A sample, or why it cannot be read; `found` is what it is, if that is known."""
+        """A sample, or why it cannot be read; `found` is its identity, if that is known."""
         place, number = wanted
         name = self._samples.name(number)
         try:
@@ -310,7 +310,7 @@ def _check_order(arguments: Mapping[str, Any], *, by_files: bool) -> None:
 def open_reader(
     context: SourceContext, samples: StoredSamples, arguments: Mapping[str, Any]
 ) -> SampleReader:
-    """The reader of a data set; the arguments in `ORDER` are among those of the operator."""
+    """The reader of a data set; the operator's arguments include the ones in `ORDER`."""
     policy = context.errors.with_arguments({"on_error": arguments["on_error"]})
     if policy.on_error == "mask":
         policy = replace(policy, on_error="replace")

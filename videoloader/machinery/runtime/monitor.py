@@ -1,4 +1,4 @@
-"""Counts what a run does: time of operators, work of decoders, batches that its consumer takes."""
+"""Counters of a run: time of operators, work of decoders, batches that its consumer takes."""
 
 from __future__ import annotations
 

@@ -289,5 +289,5 @@ def _chained(context: Context, arguments: Mapping[str, Any]) -> list[Matrix]:
     by_frames=True,
 )
 def combine(context: Context, plan: list[Matrix]) -> Batch:
-    """One transform that does what several do, the first of them first."""
+    """Combine several transforms into one, which applies the first of them first."""
     return _tables(plan)
