@@ -136,7 +136,7 @@ def packet_digest(video: Video) -> dict[str, str]:
 
 
 def _sizes_digest(index: VideoIndex) -> str:
-    """Digest of what the tables say of the packets; nothing of the file is read."""
+    """Digest of the packets' sizes in the tables; nothing of the file is read."""
     digest = hashlib.blake2b(index.codec.encode(), digest_size=16)
     digest.update(np.ascontiguousarray(index.packets["size"]).tobytes())
     return digest.hexdigest()

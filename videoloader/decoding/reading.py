@@ -122,7 +122,7 @@ def read_frames(
 
 
 def _frames(batch: ClipBatch) -> Iterator[torch.Tensor]:
-    """The frames of a chunk; where one does not decode, those in front of it, and its error."""
+    """The frames of a chunk; if one does not decode, the frames before it, and its error."""
     (clip,), failures = batch.clips, batch.failures
     yield from clip.frames[: clip.mask.argmin() if failures else None].unbind()
     if failures:

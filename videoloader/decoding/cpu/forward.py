@@ -219,7 +219,7 @@ class ForwardReader:
                 self._early[packet, part] = frame
 
     def _payloads(self, run: Run, before: int) -> Iterator[tuple[int, bytes]]:
-        """Packets behind those that were fed: of the run, and as many as may be held back.
+        """Packets after the fed ones: of the run, and as many as the decoder may hold back.
 
         Args:
             run: to read.

@@ -35,7 +35,7 @@ class _Entered:
         undo.close()
 
     def _begin(self, undo: ExitStack) -> None:
-        """Change what holds within the block; `undo` restores it."""
+        """Change settings for the block; `undo` restores them."""
 
 
 def _innermost(kind: type[Any]) -> Any:

@@ -68,7 +68,7 @@ def kept_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    """The sum in float64, or of integers in int64, whose bits are those of a uint64 too."""
+    """The sum in float64, or of integers in int64, whose bits also hold for uint64."""
     if values.dtype.is_floating_point:
         return _summed(values, axes, torch.float64)
     if values.dtype == torch.uint64:

@@ -283,5 +283,5 @@ def _varies(node: Node) -> bool:
 
 
 def _needs_pictures(node: Node, decoder: Node) -> bool:
-    """Whether an argument of a node depends on what the decoder gives."""
+    """Whether an argument of a node depends on the decoder's output."""
     return decoder in reached([data.node for data in node.varying.values()])

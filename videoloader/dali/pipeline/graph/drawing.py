@@ -94,5 +94,5 @@ def _label(node: Node) -> str:
 
 
 def _text(text: str) -> str:
-    """A string of DOT, whose escapes are those of JSON."""
+    """A string of DOT, which has the escapes of JSON."""
     return json.dumps(text, ensure_ascii=False)

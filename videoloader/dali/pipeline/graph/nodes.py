@@ -273,7 +273,7 @@ class Node:
 
 
 def _counts_frames(data: DataNode) -> bool:
-    """Whether a node comes from `fn.per_frame`, through what keeps the first dimension."""
+    """Whether a node comes from `fn.per_frame`, through operators that keep the first dimension."""
     operator = data.node.operator
     if operator is PER_FRAME:
         return True

@@ -318,7 +318,7 @@ class Part:
         return alone
 
     def _made(self, data: DataNode) -> Batch:
-        """The outputs of a node for these samples, those of its own branch."""
+        """The outputs of a node for the samples here that are in its branch."""
         key = (data.node.ordinal, data.output)
         made = self.values.get(key)
         if made is None:
@@ -331,7 +331,7 @@ class Part:
 
 
 def _chosen(batch: Batch, around: Positions, wanted: Positions) -> Batch:
-    """The samples at some positions of a batch that has those at `around`."""
+    """The samples at some positions, from a batch of the samples at `around`."""
     if len(wanted) == len(around):
         return batch
     return taken(batch, [bisect_left(around, position) for position in wanted])

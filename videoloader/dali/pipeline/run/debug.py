@@ -237,7 +237,7 @@ class DebugRun:
 
 
 class _Call(NamedTuple):
-    """A call of the first batch: its node without data, and what else has to stay the same."""
+    """A call of the first batch: its node without data, and the form that later calls must have."""
 
     node: Node
     form: tuple[object, ...]

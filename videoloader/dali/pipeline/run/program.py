@@ -111,7 +111,7 @@ class Program:
         return stages
 
     def _planning_stages(self) -> list[Stage]:
-        """The stages that plan a batch, where the caller asks for what its Python code gives."""
+        """The stages that plan a batch; Python sources run in the thread of the caller."""
         first = self.compiled[0] if self.compiled else None
         has_more = first is not None and first.kind == "plan"
         has_work = has_more and not (self._only_plans and self._mark is None)
@@ -225,7 +225,7 @@ class Program:
         self._step_runner()(Step(node), part)
 
     def _take_failures(self, node: Node, reason: str) -> None:
-        """Take what fails in an operator that decodes samples, as the pipeline's policy says.
+        """Handle failures of an operator that decodes samples, as the pipeline's policy says.
 
         Args:
             node: of any operator.

@@ -159,7 +159,7 @@ class ParallelSource:
                     self._pool.give_up(worker, 2 * PATIENCE)
 
     def _wait(self, batch: _Scheduled) -> None:
-        """Take answers until those of a batch are there."""
+        """Take answers until a batch has all of its own."""
         while len(batch.answers) < len(batch.tickets):
             answer = self._answer()
             if answer is None:
@@ -174,7 +174,7 @@ class ParallelSource:
 
 
 def _joined(pieces: list[list[Column]]) -> list[Column]:
-    """The outputs of a batch from those of its pieces."""
+    """The outputs of a batch from the outputs of its pieces."""
     if len(pieces) == 1:
         return pieces[0]
     return [_together(parts) for parts in zip(*pieces, strict=True)]

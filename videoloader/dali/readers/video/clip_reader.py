@@ -63,7 +63,7 @@ class ClipReader:
         return clips
 
     def _sharing(self, place: Place, planned: PlannedClip) -> PlannedClip:
-        """A clip with those of its group that come later, or as one of them."""
+        """A clip with the later clips of its group as companions, or as such a companion."""
         shared = self._waiting.pop(place, None)
         if shared is not None:
             return replace(planned, shared=shared)

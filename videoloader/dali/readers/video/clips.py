@@ -66,7 +66,7 @@ class Clips:
         return self.counts - np.bincount(videos, minlength=len(self.counts))
 
     def _among_all(self, number: int) -> int:
-        """The number of a clip among all, those that are left out counted."""
+        """The number of a clip among all clips, including clips that are left out."""
         number %= len(self)
         if not len(self.left_out):
             return number
