@@ -30,7 +30,7 @@ class SoundWork(Protocol[Made]):
         """The name of the file, for messages."""
 
     def decode(self) -> Made:
-        """Do it; raises a `VideoError` where it fails."""
+        """Decode the sound; raises a `VideoError` if that fails."""
 
 
 class SoundSpan(NamedTuple):

@@ -144,7 +144,7 @@ def can_pass(context: AudioCodecContext) -> bool:
 
 
 class Passed:
-    """Packets that were demuxed and not decoded: how many samples they have, and the last of them.
+    """Packets that were demuxed and not decoded: their number of samples, and the last packets.
 
     Packets of AAC-LC and of MPEG audio in one form have as many samples each. The form is in the
     header of a packet, of MPEG audio and of AAC in ADTS; elsewhere AAC does not change it.

@@ -127,7 +127,7 @@ def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], No
 
 
 class FilesPerSecond(ProgressColumn):
-    """How fast a job is."""
+    """Column with the speed of a job."""
 
     def render(self, task: Task) -> Text:
         """The rate of the last seconds."""

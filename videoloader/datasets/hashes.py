@@ -99,7 +99,7 @@ def picture_hash(pictures: NDArray[np.uint8]) -> NDArray[np.uint64]:
 def differing_bits(
     one: NDArray[np.uint64] | np.uint64, other: NDArray[np.uint64] | np.uint64
 ) -> NDArray[np.int64]:
-    """How many bits of two hashes differ.
+    """Number of bits in which two hashes differ.
 
     >>> differing_bits(np.uint64(0b1011), np.array([0b1011, 0], np.uint64))
     array([0, 3])

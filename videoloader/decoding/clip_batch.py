@@ -30,7 +30,7 @@ class ClipSound(NamedTuple):
     lengths: tuple[int, ...] = ()
 
     def divided(self, clips: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The sounds of so many clips: (clips, samples, channels), and the samples of each."""
+        """The sounds of several clips: (clips, samples, channels), and the samples of each."""
         lengths = [*self.lengths]
         if not lengths:  # of one clip, or of a request that fails
             lengths = [len(self.samples)] if clips == 1 else [0] * clips
@@ -275,7 +275,7 @@ class ClipBatch:
 
 
 def pad_sounds(sounds: Sequence[torch.Tensor]) -> torch.Tensor | list[torch.Tensor]:
-    """Sounds (samples, channels) as one tensor (N, samples, channels), zeros behind shorter ones.
+    """Sounds (samples, channels) as one tensor (N, samples, channels), zeros after shorter ones.
 
     Those of several clips, (clips, samples, channels), likewise. They stay a list where numbers of
     channels or clips differ; sounds without samples fit any number of channels.

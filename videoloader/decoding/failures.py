@@ -161,7 +161,7 @@ class FailurePolicy:
         return {"on_error": self.on_error, "max_errors": self.max_errors, "error_log": log}
 
     def allows(self, failed: int, asked: int) -> bool:
-        """Whether a run of so many samples may have so many failures."""
+        """Whether this number of failures is allowed after this number of samples."""
         most = self.max_errors
         if isinstance(most, float):
             return failed <= most * max(asked, _LEAST_SAMPLES)
@@ -190,7 +190,7 @@ class Records(Protocol):
 
 
 class LocalRecords:
-    """Failures of this process. A fork goes on with a copy."""
+    """Failures of this process. A fork continues with a copy."""
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()

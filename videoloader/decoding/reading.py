@@ -53,7 +53,7 @@ def read_frames(
     gpu: BatchDecoder | None,
     threads: int,
 ) -> Iterator[torch.Tensor]:
-    """The frames (H, W, C) of a video. A fork may go on with them on the CPU.
+    """The frames (H, W, C) of a video, one after another. A fork may continue on the CPU.
 
     Args:
         request: for any frames.

@@ -124,7 +124,7 @@ def order_is_known(table: NDArray[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How coded pictures are transformed for display: transposed, then flipped.
+    """Transformation of coded pictures for display: transposed, then flipped.
 
     These are the eight cases of a display matrix with right angles; other angles are rounded.
 

@@ -1,4 +1,4 @@
-"""How values look to a person: facts, timelines and sheets of frames, for notebooks and pages.
+"""Views of values for people: facts, timelines and sheets of frames.
 
 All text is escaped, so names of files that hold HTML are shown as they are.
 """

@@ -1,4 +1,4 @@
-"""From a declared operator to a public function: eager on tensors, else a node of a graph."""
+"""The public function of a declared operator: eager on tensors, else a node of a graph."""
 
 from __future__ import annotations
 

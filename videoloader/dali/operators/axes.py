@@ -94,7 +94,7 @@ def by_block(batch: Batch, function: Callable[[torch.Tensor, int], torch.Tensor]
 def padded(
     values: torch.Tensor, axis: int, before: int, after: int, mode: str, fill: float = 0.0
 ) -> torch.Tensor:
-    """Values with a border in front and behind along one axis.
+    """Values with a border before and after them along one axis.
 
     Args:
         values: of any type that torch can index.

@@ -512,7 +512,7 @@ class Pipeline:
 
     @property
     def restored_from(self) -> Checkpoint | None:
-        """The checkpoint that the pipeline goes on from."""
+        """The checkpoint that the pipeline resumes from."""
         return self._state
 
     @property
@@ -636,12 +636,12 @@ class Pipeline:
         return any(mine.divides_anew(its) for mine, its in zip(own, readers, strict=False))
 
     def reader_epochs(self, name: str) -> Epochs:
-        """How a reader divides its samples into shards and batches."""
+        """Division of a reader's samples into shards and batches."""
         return self._built().program.epochs[name]
 
     @property
     def is_restored_from_checkpoint(self) -> bool:
-        """Whether the pipeline goes on from a checkpoint."""
+        """Whether the pipeline resumes from a checkpoint."""
         return self._state is not None
 
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:

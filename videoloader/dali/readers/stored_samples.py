@@ -228,7 +228,7 @@ class SampleReader:
         self.order = replace(self.order, epochs=epochs)
 
     def reset(self) -> None:
-        """Nothing to do: a reader never ends."""
+        """Does nothing: a reader never ends."""
 
     def meta(self) -> dict[str, Any]:
         """The result of `Pipeline.reader_meta`."""

@@ -37,7 +37,7 @@ _Part: TypeAlias = "tuple[int, int]"  # a packet, and which of its frames
 
 
 class Place(NamedTuple):
-    """How far a video was decoded: the last frame that was given, and the last packet fed."""
+    """Position up to which a video was decoded: the last frame given, and the last packet fed."""
 
     frame: int
     packet: int
@@ -66,7 +66,7 @@ def wanted_parts(index: VideoIndex, run: Run) -> dict[_Part, int]:
 
 
 class ForwardReader:
-    """A decoder that stands behind a packet of a video, and the frames it gave too early.
+    """A decoder that has read up to a packet of a video, and the frames it gave too early.
 
     Args:
         decoder: set up for the packets of the run, holding nothing.

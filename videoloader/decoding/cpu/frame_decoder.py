@@ -123,7 +123,7 @@ class CpuDecoder:
 
     @property
     def stands_at(self) -> int:
-        """The last frame that was given, where this decoder may go on from it; -1 otherwise."""
+        """The last frame given, if this decoder may continue from it; -1 otherwise."""
         return -1 if self._forward is None else self._forward.last_frame
 
     def examine(self, plan: DecodePlan) -> Iterator[tuple[int, str | None]]:

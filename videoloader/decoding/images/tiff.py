@@ -74,7 +74,7 @@ class Directory:
 
     @property
     def bits(self) -> Sequence[int]:
-        """Of each sample of a pixel."""
+        """Bits of each sample of a pixel."""
         return self.numbers(_BITS, _MOST_CHANNELS) or (1,)
 
     @property

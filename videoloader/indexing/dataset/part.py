@@ -200,7 +200,7 @@ def write_part(
 
 
 def stored_splits(path: Path) -> int:
-    """How often the rows of a data set index were chosen by `split`."""
+    """Number of times that the rows of a data set index were chosen by `split`."""
     with reading(path):
         stored = read_metadata(path).get(_SPLITS, b"0")
         if not re.fullmatch(rb"[0-9]{1,9}", stored):

@@ -101,7 +101,7 @@ class Skipped:
 
     @classmethod
     def decode(cls, data: bytes) -> Skipped:
-        """From the bytes of `encode`; from none, nothing was skipped.
+        """Decode the bytes of `encode`; empty bytes mean that nothing was skipped.
 
         Raises:
             ValueError: the bytes are of something else.

@@ -71,7 +71,7 @@ class Videos:
 
     @property
     def videos(self) -> Videos:
-        """These."""
+        """These videos themselves."""
         return self
 
     @property

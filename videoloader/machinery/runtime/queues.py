@@ -86,7 +86,7 @@ class InOrder:
             return self.taken - 1, item
 
     def begin(self) -> None:
-        """Wait for room behind, then give back the room of an item that was taken."""
+        """Wait for room in the next queue, then give back the room of the item that was taken."""
         self.behind.reserve()
         self._before.free()
 

@@ -1,4 +1,4 @@
-"""From one element type to another, without wrapping around."""
+"""Conversion from one element type to another, with saturation."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class _Reducing(NamedTuple):
     ddof: int = 0
 
     def finished(self, kept: torch.Tensor, front: int) -> torch.Tensor:
-        """A result with reduced dimensions, behind `front` others, as it is given."""
+        """The final shape of a result, whose reduced dimensions come after `front` others."""
         shifted = [axis + front for axis in self.axes]
         return kept if self.keeps_axes else kept.reshape(without(kept.shape, shifted))
 

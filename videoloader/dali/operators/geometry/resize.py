@@ -86,12 +86,12 @@ class Resampling:
 
     @cached_property
     def taps(self) -> list[Taps]:
-        """For `resample`."""
+        """Taps for `resample`."""
         return taps_of(self.sides, self.axes)
 
     @cached_property
     def grid(self) -> Grid | None:
-        """For `resample_bytes`."""
+        """Parameters of `resample_bytes`."""
         return grid_of(self.sides, self.axes)
 
     def piece(self, frames: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

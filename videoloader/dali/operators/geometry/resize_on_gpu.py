@@ -1,4 +1,4 @@
-"""Frames in another size on the GPU: a ragged batch in one launch, behind one for its weights."""
+"""Resizing on the GPU: one launch computes the weights, one resizes a ragged batch."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def resize_axes(
     alignment: tuple[float, ...] = (0.5,),
     size_rounding: str = "round",
 ) -> tuple[Axis, ...]:
-    """How (height, width) or (depth, height, width) are resized; or any sides, by `size`.
+    """Resizing of (height, width) or (depth, height, width); or of any sides, by `size`.
 
     With `subpixel_scale` the point at `alignment` of each part of the input keeps its place.
     """

@@ -229,7 +229,7 @@ class Node:
     def arguments(
         self, positions: Sequence[int], value_of: Callable[[DataNode], Batch]
     ) -> Mapping[str, Any]:
-        """Its arguments for some samples of a batch, converted.
+        """Arguments of the node for some samples of a batch, converted.
 
         Args:
             positions: of the samples.
@@ -334,7 +334,7 @@ def make_node(
     device: str,
     name: str | None = None,
 ) -> Node:
-    """Make a node; its `outputs` go on from there.
+    """Make a node; further nodes take its `outputs`.
 
     Args:
         operator: what it runs.

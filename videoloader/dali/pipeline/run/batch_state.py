@@ -198,7 +198,7 @@ class BatchState:
         return len(self.origins)
 
     def keep(self, positions: Positions, recyclers: Sequence[Recycler]) -> None:
-        """Go on with some of the samples, in all that is known of them so far.
+        """Continue with some of the samples, in all values of the batch so far.
 
         Args:
             positions: of those that stay, ascending; or for every sample the position of the one

@@ -208,7 +208,7 @@ class Sources(Mapping[str, BatchSource]):
         return bool(self._external)
 
     def resume(self, epoch: int, first: int) -> None:
-        """Have external sources go on in an epoch that began with batch `first`."""
+        """Resume external sources in an epoch that began with batch `first`."""
         for source in self._external:
             source.resume(epoch, first)
 

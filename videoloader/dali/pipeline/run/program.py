@@ -158,11 +158,11 @@ class Program:
 
     @property
     def epochs(self) -> dict[str, Epochs]:
-        """How each reader divides its samples, by its name."""
+        """Division of the samples of each reader, by its name."""
         return {name: reader.order.epochs for name, reader in readers(self.sources).items()}
 
     def epochs_after(self, state: Checkpoint) -> dict[str, Epochs]:
-        """The same for readers that go on where a run stood, of these or of other shards.
+        """The same for readers that resume a run with the same or other shards.
 
         Raises:
             ArgumentError: the state is of other readers.
@@ -172,7 +172,7 @@ class Program:
         return epochs_after(readers(self.sources), state, beside_sources=self.sources.may_end)
 
     def go_on(self, state: Checkpoint) -> None:
-        """Have sources go on where the state says."""
+        """Resume sources from a state."""
         going_on = readers(self.sources)
         for name, epochs in self.epochs_after(state).items():
             going_on[name].go_on(epochs)

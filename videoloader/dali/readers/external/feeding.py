@@ -53,7 +53,7 @@ class FedSource:
         """Begin the next epoch."""
 
     def meta(self) -> None:
-        """Nothing is known of its epochs."""
+        """None: a fed source has no epochs."""
 
     def _nothing_fed(self) -> ArgumentError:
         return ArgumentError(f"no data: call feed_input({self._name!r}, ...) before run()")

@@ -30,7 +30,7 @@ class _Scheduled:
 
 
 class ParallelSource:
-    """Asks worker processes for batches, `depth` of them ahead.
+    """Source that asks worker processes for batches, up to `depth` ahead.
 
     A batch of single samples is shared by all workers; other batches are made by one. An iterable
     stays in one worker.
@@ -99,7 +99,7 @@ class ParallelSource:
         self._epoch, self._next = epoch, iteration
 
     def reset(self) -> None:
-        """Begin the next epoch. An iterable that has not ended goes on where it is."""
+        """Begin the next epoch. An iterable that has not ended continues where it is."""
         self._epoch += 1
         self._next = 0
         self._passes += self._has_ended

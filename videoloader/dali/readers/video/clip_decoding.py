@@ -51,7 +51,7 @@ class DecoderSetup:
     def of(
         cls, decoder: BatchDecoder, arguments: Mapping[str, Any], output: OutputFormat | None = None
     ) -> DecoderSetup:
-        """For an operator.
+        """The set-up of an operator's decoder.
 
         Args:
             decoder: decodes its clips.
@@ -147,7 +147,7 @@ class _SharedDecoding:
 
     @classmethod
     def of(cls, clips: Sequence[PlannedClip]) -> _SharedDecoding:
-        """For the clips of a batch."""
+        """Divide the clips of a batch: own ones, companions, and ones held by other batches."""
         made = cls()
         for at, clip in enumerate(clips):
             if clip.shared is None or clip.shared.claim():

@@ -79,14 +79,14 @@ class ClipReader:
         self._waiting.clear()
 
     def reset(self) -> None:
-        """Nothing to do: a reader never ends."""
+        """Does nothing: a reader never ends."""
 
     def meta(self) -> dict[str, int]:
         """The values that `Pipeline.reader_meta` returns."""
         return self.order.epochs.meta()
 
     def after(self, clip: PlannedClip) -> Iterator[PlannedClip]:
-        """The clips behind one in its shard, round to the one before it."""
+        """The clips after one in its shard, continuing at the start, up to the one before it."""
         assert isinstance(clip.selection, _Clip)
         return map(self._planned, self.order.behind(clip.selection.place))
 

@@ -61,7 +61,7 @@ class Clips:
 
     @property
     def taken(self) -> NDArray[np.int64]:
-        """How many clips of each video are taken."""
+        """Number of clips taken of each video."""
         videos = np.searchsorted(self._ends, self.left_out, side="right")
         return self.counts - np.bincount(videos, minlength=len(self.counts))
 
