@@ -192,7 +192,7 @@ class Video(Closing):
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """Shape (F, H, W, C) of all frames as `video[:]` gives them."""
+        """Shape (F, H, W, C) of all frames together."""
         return (len(self), *self.size, CHANNELS)
 
     @property
