@@ -1,7 +1,4 @@
-"""Random clips of a folder as normalised batches: python samples/batches.py FOLDER [DEVICE]
-
-DEVICE is cpu (worker processes) or cuda (NVDEC).
-"""
+"""Random clips of a folder as normalised batches: python samples/batches.py [FOLDER]"""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import time
 import numpy as np
 
 import videoloader as vl
+from videoloader.demo.videos import make_classes
 from videoloader.indexing.dataset import find_videos
 
 BATCH, FRAMES, STRIDE = 8, 16, 4
@@ -18,10 +16,10 @@ BATCH, FRAMES, STRIDE = 8, 16, 4
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", help="of videos")
-    parser.add_argument("device", nargs="?", default="cpu", help="cpu or cuda")
+    parser.add_argument("folder", nargs="?", help="of videos; clips are made if left out")
+    parser.add_argument("--device", default="cpu", help="cpu (worker processes) or cuda (NVDEC)")
     arguments = parser.parse_args()
-    paths = find_videos(arguments.folder)
+    paths = find_videos(arguments.folder or make_classes("demo/classes"))
     indexes = {path: vl.index_video(path) for path in paths}
     sampler = vl.RandomClip(count=FRAMES, stride=STRIDE)
     with vl.BatchDecoder(arguments.device) as decoder:

@@ -1,4 +1,4 @@
-"""Cut clips out of videos, and transcode a folder for training: ... cut_and_transcode.py FOLDER
+"""Cut clips out of videos, and transcode a folder for training: ... cut_and_transcode.py [FOLDER]
 
 Writes to FOLDER/../prepared by default. Both steps may be interrupted and run again.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import videoloader as vl
+from videoloader.demo.videos import make_classes
 from videoloader.indexing.dataset import find_videos
 
 SAMPLER = vl.RandomClip(count=8, stride=4)  # the clips that will be trained on
@@ -32,14 +33,15 @@ def cut_middles(videos: list[Path], out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="of videos")
+    parser.add_argument("folder", type=Path, nargs="?", help="clips are made if left out")
     parser.add_argument("--out", type=Path, help="folder to write to")
     parser.add_argument("--shorter", type=int, default=96, help="length of the shorter side")
     arguments = parser.parse_args()
-    out = arguments.out or arguments.folder.parent / "prepared"
-    cut_middles(find_videos(arguments.folder), out / "clips")
+    folder = arguments.folder or make_classes("demo/classes")
+    out = arguments.out or folder.parent / "prepared"
+    cut_middles(find_videos(folder), out / "clips")
     made = vl.transcode(
-        arguments.folder,
+        folder,
         out / "videos",
         gop=8,
         resize_shorter=arguments.shorter,

@@ -1,4 +1,4 @@
-"""Random clips in a DataLoader: python samples/dataloader.py FOLDER"""
+"""Random clips in a DataLoader: python samples/dataloader.py [FOLDER]"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 
 from videoloader import ClipDataset, EpochSampler, RandomClip
 from videoloader.dali import fn
+from videoloader.demo.videos import make_classes
 
 
 def augment(frames: torch.Tensor) -> torch.Tensor:
@@ -24,12 +25,13 @@ def augment(frames: torch.Tensor) -> torch.Tensor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="clips are made if left out")
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
+    folder = arguments.folder or make_classes("demo/classes")
 
     sampler = RandomClip(count=8, fps=10)  # 8 frames at 10 frames a second, whatever the video's
-    dataset = ClipDataset(arguments.folder, sampler, augment, layout="FHWC", on_error="replace")
+    dataset = ClipDataset(folder, sampler, augment, layout="FHWC", on_error="replace")
     order = EpochSampler(dataset, seed=0)
     loader = DataLoader(dataset, batch_size=4, sampler=order, num_workers=arguments.workers)
     for epoch in range(2):

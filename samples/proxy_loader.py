@@ -1,4 +1,4 @@
-"""Workers choose clips, a pipeline decodes them: python samples/proxy_loader.py FOLDER"""
+"""Workers choose clips, a pipeline decodes them: python samples/proxy_loader.py [FOLDER]"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch.utils.data import Dataset
 from videoloader import EpochSampler, RandomClip, index_video
 from videoloader.dali import fn, pipeline_def
 from videoloader.dali.plugin.pytorch import proxy
+from videoloader.demo.videos import make_classes
 from videoloader.indexing.dataset import find_videos
 from videoloader.sampling import Draw, generator, sample_frames
 
@@ -46,12 +47,13 @@ class Clips(Dataset[dict[str, Any]]):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="clips are made if left out")
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
+    folder = arguments.folder or make_classes("demo/classes")
 
     device = "mixed" if torch.cuda.is_available() else "cpu"
-    files = [Path(str(file)) for file in find_videos(arguments.folder)]
+    files = [Path(str(file)) for file in find_videos(folder)]
     with proxy.Server(clips(device, batch_size=4)) as server:
         dataset = Clips(files, server.proxy)
         order = EpochSampler(dataset, seed=0)

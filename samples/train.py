@@ -1,4 +1,4 @@
-"""A training loop fed by Loader: python samples/train.py FOLDER
+"""A training loop fed by Loader: python samples/train.py [FOLDER]
 
 FOLDER has a folder of videos for each class. The run may be interrupted at any time; the same
 command continues with the next batch.
@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 import videoloader as vl
+from videoloader.demo.videos import make_classes
 
 
 class SmallNet(torch.nn.Module):
@@ -37,15 +38,16 @@ class SmallNet(torch.nn.Module):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="clips are made if left out")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=4)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoint.pt"))
     arguments = parser.parse_args()
+    folder = arguments.folder or make_classes("demo/classes")
 
     loader = vl.Loader(
-        arguments.folder,
+        folder,
         vl.RandomClip(16, stride=2),
         batch_size=arguments.batch_size,
         device=arguments.device,
@@ -60,7 +62,7 @@ def main() -> None:
         on_error="replace",
     )
     torch.manual_seed(0)
-    classes = sum(child.is_dir() for child in arguments.folder.iterdir())
+    classes = sum(child.is_dir() for child in folder.iterdir())
     model = SmallNet(classes).to(arguments.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     if arguments.checkpoint.exists():

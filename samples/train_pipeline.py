@@ -1,4 +1,4 @@
-"""A training loop fed by a pipeline: python samples/train_pipeline.py FOLDER
+"""A training loop fed by a pipeline: python samples/train_pipeline.py [FOLDER]
 
 FOLDER has a folder of videos for each class, or only videos.
 """
@@ -13,6 +13,7 @@ import torch
 
 from videoloader.dali import fn, pipeline_def
 from videoloader.dali.plugin.pytorch import GenericIterator, LastBatchPolicy
+from videoloader.demo.videos import make_classes
 from videoloader.indexing.dataset import find_videos
 
 
@@ -48,13 +49,14 @@ def source_of(folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="clips are made if left out")
     parser.add_argument("--epochs", type=int, default=2)
     arguments = parser.parse_args()
+    folder = arguments.folder or make_classes("demo/classes")
 
     model = torch.nn.Linear(3, 10)  # stands for a network: looks at mean colours
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    with training(source_of(arguments.folder), batch_size=4, num_threads=2, seed=1) as pipe:
+    with training(source_of(folder), batch_size=4, num_threads=2, seed=1) as pipe:
         batches = GenericIterator(
             [pipe],
             ["data", "label"],

@@ -1,4 +1,4 @@
-"""Train on several GPUs or hosts: torchrun --nproc-per-node 8 samples/train_torchrun.py FOLDER
+"""Train on several GPUs or hosts: torchrun --nproc-per-node 8 samples/train_torchrun.py [FOLDER]
 
 FOLDER has a folder of videos for each class. Each process has one GPU and decodes its part of every
 step there; without GPUs they train on the CPU. DistributedDataParallel exchanges gradients, or with
@@ -25,6 +25,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 import videoloader as vl
+from videoloader.demo.videos import make_classes
 
 
 class SmallTransformer(torch.nn.Module):
@@ -76,7 +77,7 @@ def train(arguments: argparse.Namespace) -> None:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))  # before the group and the loader
     dist.init_process_group("nccl" if device == "cuda" else "gloo")
     loader = vl.Loader(
-        arguments.folder,
+        arguments.folder or make_classes("demo/classes"),
         vl.RandomClip(8, stride=2),
         batch_size=arguments.batch_size,
         device=device,  # the current one; the rank is that of torch.distributed
@@ -140,7 +141,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="clips are made if left out")
     parser.add_argument("--parallel", choices=("ddp", "fsdp"), default="ddp")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=4, help="of each process")

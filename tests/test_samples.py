@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from made_once import made_once
 
-from videoloader.demo.videos import encode_video
+from videoloader.demo.videos import encode_video, make_classes
 from videoloader.indexing.dataset.rows import schema
 
 ROOT = Path(__file__).parents[1]
@@ -44,8 +46,78 @@ def run(*words, cwd=ROOT, env=None):
     return done.stdout
 
 
-def test_the_batch_sample_decodes(folder):
-    assert run("samples/batches.py", folder).count("8 clips (16, 3, 224, 224)") == 3
+@pytest.mark.parametrize(
+    ("program", "found", "count"),
+    [
+        ("batches", "8 clips (16, 3, 224, 224)", 3),
+        ("segments", ": testsrc2, 1.", 4),
+        ("train_pipeline", "loss", 2),
+    ],
+)
+def test_samples_make_their_videos(program, found, count, classes):
+    assert run(ROOT / "samples" / f"{program}.py", cwd=classes).count(found) == count
+
+
+@pytest.fixture
+def classes(tmp_path, run_folder):
+    """A folder to run samples in, which has the clips that they would make."""
+    made = made_once(run_folder, "demo-classes", make_classes)
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "classes").symlink_to(made)
+    return tmp_path
+
+
+def test_clips_of_classes_are_made_once(tmp_path):
+    made = sorted(make_classes(tmp_path / "clips").rglob("*.mp4"))
+    assert [path.parent.name for path in made] == ["mandelbrot"] * 4 + ["testsrc2"] * 4
+    times = [path.stat().st_mtime_ns for path in made]
+    make_classes(tmp_path / "clips")
+    assert [path.stat().st_mtime_ns for path in made] == times
+    assert {path.name for path in (tmp_path / "clips").iterdir()} == {"mandelbrot", "testsrc2"}
+
+
+@pytest.mark.parametrize("server", [True, False])
+def test_the_sample_of_object_stores_reads_them(server, classes):
+    pytest.importorskip("moto")
+    pytest.importorskip("obstore")
+    program = str(ROOT / "samples" / "object_store.py")
+    if server:
+        told = run(program, cwd=classes)
+        assert told.startswith("s3://videos/: 8 videos")
+    else:
+        hidden = "import runpy, sys, importlib.util as util; util.find_spec = lambda name: None; "
+        hidden += f"sys.argv = ['a']; runpy.run_path({program!r}, run_name='__main__')"
+        told = run("-c", hidden, cwd=classes)
+        assert "no local S3 server: pip install" in told
+        assert f"{classes.as_uri()}/demo/classes: 8 videos" in told
+    assert told.count("(4, 8, 3, 64, 64)") == 2
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_the_ray_sample_says_that_ray_is_missing(classes):
+    told = run(ROOT / "samples" / "ray_data.py", cwd=classes)
+    assert told == 'Ray is not installed, so nothing was done: pip install "videoloader[ray]"\n'
+
+
+@pytest.mark.needs("ray")
+@pytest.mark.xdist_group("ray")
+def test_the_ray_sample_loads_two_epochs(classes):
+    told = run("-W", "ignore", ROOT / "samples" / "ray_data.py", cwd=classes)
+    assert told.startswith("8 videos indexed")
+    assert told.count("(4, 8, 3, 64, 64)") == 4
+
+
+def test_the_notebook_runs(tmp_path):
+    nbformat, client = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(ROOT / "samples" / "notebook.ipynb", as_version=4)
+    client.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    kinds = [{kind for out in cell.outputs for kind in out.get("data", ())} for cell in code]
+    assert ["text/html" in kind for kind in kinds] == [True] * 4 + [False] * 3
+    assert "image/png" in kinds[5]
 
 
 def test_the_sample_of_segments_says_what_is_left_out(folder, tmp_path):
@@ -60,14 +132,10 @@ def test_the_sample_of_segments_says_what_is_left_out(folder, tmp_path):
         assert begin - 0.04 <= float(match[3]) < float(match[4]) < begin + 1
 
 
-def test_the_pipeline_sample_trains(folder):
-    assert run("samples/train_pipeline.py", folder).count("loss") == 2
-
-
-def test_the_training_sample_goes_on_where_it_stopped(folder, tmp_path):
-    words = (ROOT / "samples/train.py", folder, "--checkpoint", tmp_path / "state.pt")
-    assert run(*words, "--epochs", "1").count("loss") == 1
-    lines = run(*words, "--epochs", "2").splitlines()
+def test_the_training_sample_goes_on_where_it_stopped(classes):
+    program = ROOT / "samples" / "train.py"
+    assert run(program, "--epochs", "1", cwd=classes).count("loss") == 1
+    lines = run(program, "--epochs", "2", cwd=classes).splitlines()
     assert [line.partition(":")[0] for line in lines] == ["epoch 1"]
 
 
@@ -128,10 +196,11 @@ def test_the_pretraining_sample_trains_on_each_clip_once_though_it_is_killed(tmp
     assert re.search(r"all 16 clips once: \d+ steps before the kill, [1-9]\d* after it", output)
 
 
-def test_the_proxy_sample_decodes_in_the_main_process(folder):
-    lines = run("samples/proxy_loader.py", folder, "--workers", "1").splitlines()
-    assert [line.partition(":")[0] for line in lines] == ["epoch 0", "epoch 1"]
-    assert all("(3, 8, 3, 112, 112)" in line for line in lines)
+def test_the_proxy_sample_decodes_in_the_main_process(classes):
+    program = ROOT / "samples" / "proxy_loader.py"
+    lines = run(program, "--workers", "1", cwd=classes).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["epoch 0"] * 2 + ["epoch 1"] * 2
+    assert all("(4, 8, 3, 112, 112)" in line for line in lines)
 
 
 def test_the_code_of_the_readme_runs(folder):

@@ -61,7 +61,7 @@ class VideoError(Exception):
 
 
 class SourceError(VideoError, OSError):
-    """The bytes cannot be had: no such file, a directory, no permission, a short read.
+    """The bytes cannot be read: no such file, a directory, no permission, a short read.
 
     >>> import videoloader as vl
     >>> vl.Video("missing.mp4")
@@ -190,7 +190,7 @@ class OutOfMemoryError(VideoError, MemoryError):
 
 
 class ResourceError(VideoError, OSError):
-    """The machine lacks what decoding needs: open files, processes, memory of the system.
+    """The machine has no open files, processes or system memory left for decoding.
 
     It says nothing of a video, so no `on_error` skips or replaces a sample for it.
 

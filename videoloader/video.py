@@ -463,7 +463,7 @@ class Video(Closing):
             self._source.close()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: facts, the sizes of the frames over time, and some keyframes."""
+        """HTML for notebooks: facts, the sizes of the frames over time, and some keyframes."""
         spread = np.linspace(0, len(self.index.keyframes) - 1, 8).round().astype(int)
         numbers = np.unique(self.index.keyframes[spread])
         try:

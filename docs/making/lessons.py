@@ -6,11 +6,16 @@ from pathlib import Path
 
 LESSONS = (
     "action_recognition",
+    "two_rates",
+    "masked_pretraining",
     "robot_cameras",
+    "robot_policy",
     "vision_language",
+    "captions",
     "sound_with_pictures",
     "colour",
     "curate",
+    "scenes",
     "failures",
     "slow_loader",
     "resume",

@@ -289,7 +289,7 @@ class Audio(Closing):
         return self._convert(made)
 
     def _exactly(self, read: Callable[[], _Read]) -> _Read:
-        """What a function reads, without seeks if these turn out to be inexact."""
+        """Call a function that reads, and again without seeks if these turn out to be inexact."""
         try:
             return read()
         except InexactSeekError:

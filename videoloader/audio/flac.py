@@ -65,7 +65,7 @@ class FlacFrames:
         is_first: bool,
         is_behind_fault: bool,
     ) -> None:
-        """Take a packet and what it decodes to.
+        """Take a packet and its decoded frames.
 
         Args:
             packet: of the stream.

@@ -1,4 +1,4 @@
-"""`Piece` and `StreamHeader`: what streams of sound give."""
+"""`Piece` and `StreamHeader`: the values that streams of sound give."""
 
 from __future__ import annotations
 

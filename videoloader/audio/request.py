@@ -23,18 +23,18 @@ _NEAR = 1.0  # seconds between two ranges that are read at once: going back rest
 
 
 class SoundWork(Protocol[Made]):
-    """A request: what it is about, and what it gives."""
+    """A request for sound that a worker decodes."""
 
     @property
     def name(self) -> str:
         """The name of the file, for messages."""
 
     def decode(self) -> Made:
-        """Do it; raises a `VideoError` where it fails."""
+        """Decode the sound; raises a `VideoError` if that fails."""
 
 
 class SoundSpan(NamedTuple):
-    """Times in seconds on the clock of the video, and what is heard: the sound between them."""
+    """A time span of sound, in seconds on the clock of the video, and how it is played."""
 
     begin: float
     end: float
@@ -90,7 +90,7 @@ class SoundRequest:
 
 @dataclass(frozen=True, slots=True)
 class ClipSoundRequest:
-    """The sounds of several clips of one video; that of a clip is its spans, joined in order.
+    """The sounds of several clips of one video; each is the spans of its clip, joined in order.
 
     Attributes:
         source: of the video; a `Source` stays open.

@@ -220,7 +220,7 @@ def _weights(
 
 @functools.lru_cache(maxsize=8)
 def _tables_of_dali(lobes: int) -> NDArray[np.float32]:
-    """Weights for distances of whole steps, and what the next step adds to them.
+    """Weights for distances of whole steps, and their differences to the next step.
 
     DALI adds a share of a step in float32 to the place in its table, which rounds the share, the
     more the higher the place is. What a step adds therefore stands in the row of the power of two

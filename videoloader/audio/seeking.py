@@ -1,4 +1,4 @@
-"""Which packet of a sound to seek to, so that the samples are those of the whole decode.
+"""Seeking in a sound: the packet from which decoding gives the samples of a whole decode.
 
 In MP4 files the tables say how many samples the packets before it have (`PacketTable`); elsewhere
 packets are read and counted, but not decoded (`Passed`). Decoders of AAC and MP3
@@ -144,7 +144,7 @@ def can_pass(context: AudioCodecContext) -> bool:
 
 
 class Passed:
-    """Packets that were demuxed and not decoded: how many samples they have, and the last of them.
+    """Packets that were demuxed and not decoded: their number of samples, and the last packets.
 
     Packets of AAC-LC and of MPEG audio in one form have as many samples each. The form is in the
     header of a packet, of MPEG audio and of AAC in ADTS; elsewhere AAC does not change it.
@@ -183,7 +183,7 @@ class Passed:
         return ()
 
     def give_back(self, *, is_end: bool) -> list[av.Packet[Any]]:
-        """Packets to decode after all: all if they are few, or those that end the stream.
+        """Packets to decode after all: all if they are few, else the last ones of the stream.
 
         Of those at the end some samples are no sound.
         """

@@ -310,7 +310,7 @@ class SoundStream:
         return True
 
     def _seek_to_packet(self, point: SeekPoint) -> bool:
-        """Seek to a packet of the table, and decode those before it that it needs."""
+        """Seek to a packet of the table, and decode the earlier packets that it needs."""
         import av
 
         self.is_broken = True
@@ -360,7 +360,7 @@ class SoundStream:
         has_frames: bool = False,
         at_start: bool = False,
     ) -> Generator[av.AudioFrame, None, None]:
-        """Decoded frames of packets; of those from the current position on by default.
+        """Decoded frames of packets, by default of all from the current position on.
 
         A few undecodable packets before the first frame or after the last one are ignored: they
         are tags or the rest of a truncated packet. Elsewhere they count as damage.

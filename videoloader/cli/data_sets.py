@@ -361,7 +361,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
 
 
 def _tell_skipped(skipped: Skipped) -> None:
-    """Say what was skipped in folders and archives, and name what may have held videos."""
+    """Print counts of skipped files, and the names of ones that may have held videos."""
     if skipped:
         say(f"skipped: {skipped}")
     for path, reason in itertools.islice(skipped.lost(), _NAMED):

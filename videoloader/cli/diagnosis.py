@@ -1,4 +1,4 @@
-"""`videoloader doctor`: what this machine can decode, and what is missing or too small.
+"""`videoloader doctor`: find out whether this machine can decode, and what it lacks.
 
 A check never ends the diagnosis: what it raises is its finding. Torch, PyAV and what needs them are
 imported by the checks, as they may be missing.
@@ -101,7 +101,7 @@ def is_sound(findings: list[Finding]) -> bool:
 
 
 def findings_table(findings: list[Finding]) -> Table:
-    """A row for each finding, with what to do below it."""
+    """A table with a row for each finding and the advice below it."""
     from rich.table import Table
     from rich.text import Text
 
@@ -262,7 +262,7 @@ def _gpus_apart() -> Iterator[Finding]:
 
 
 def look_at_gpus(_: None) -> list[Finding]:
-    """For a worker process: the GPUs, their libraries and what NVDEC decodes."""
+    """Look at the GPUs, their libraries and NVDEC's codecs; for a worker process."""
     return [*_gpus()]
 
 
@@ -368,7 +368,7 @@ def _extras() -> Iterator[Finding]:
 
 
 def _requirements() -> list[tuple[str, str]]:
-    """Distribution and extra of each requirement of ours; an empty extra for those of all."""
+    """Distribution and extra of each requirement of ours; the extra is empty if all need it."""
     found = []
     for text in (_version("videoloader") and metadata.requires("videoloader")) or []:
         name = re.match(r"[\w.-]+", text)

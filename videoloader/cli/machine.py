@@ -1,4 +1,4 @@
-"""Commands about this machine: what runs on it, what it can do, and the demo."""
+"""Commands about this machine: running jobs, decoders, and the demo."""
 
 from __future__ import annotations
 

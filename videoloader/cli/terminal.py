@@ -76,13 +76,13 @@ def warn(index: VideoIndex) -> None:
 
 
 def complain(text: str) -> None:
-    """Print what failed to stderr."""
+    """Print a failure to stderr."""
     problems.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def reported(out: Path | None = None) -> Iterator[None]:
-    """Errors of ours as a line and exit code 2; Ctrl-C as code 130, and what it leaves of a job."""
+    """Report errors of ours in a line with exit code 2, and Ctrl-C with exit code 130."""
     try:
         yield
     except VideoError as error:
@@ -127,7 +127,7 @@ def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], No
 
 
 class FilesPerSecond(ProgressColumn):
-    """How fast a job is."""
+    """Column with the speed of a job."""
 
     def render(self, task: Task) -> Text:
         """The rate of the last seconds."""

@@ -1,4 +1,4 @@
-"""Parsers of coded video headers: what an index and a decode plan need to know of a codec.
+"""Parsers of coded video headers, for indexes and decode plans.
 
 Start at `codec.py` (`Codec`), all that the library asks of a codec; `registry.py` (`CODECS`) has
 one value for each. `contexts.py` opens FFmpeg's decoder of a codec. The other modules parse:

@@ -57,7 +57,7 @@ _UNSPECIFIED = 2
 
 @dataclass(frozen=True, slots=True)
 class Color:
-    """The colour description of a stream; None for what the stream does not specify.
+    """The colour description of a stream; None for values that it does not specify.
 
     `matrix`, `primaries` and `transfer` are FFmpeg's names, `range` is `tv` (limited) or `pc`
     (full).
@@ -103,7 +103,7 @@ def color_from_codes(
 
 
 def color_codes(color: Color) -> tuple[int, int, int]:
-    """The code points of H.273 of primaries, transfer and matrix, 2 for what is not specified.
+    """H.273 code points of primaries, transfer and matrix; 2 for unspecified.
 
     >>> color_codes(Color(matrix="bt709", transfer="smpte2084"))
     (2, 16, 1)

@@ -1,4 +1,4 @@
-"""H.263 picture headers (ITU-T H.263, section 5.1), and those of Sorenson's H.263 in FLV."""
+"""Picture headers of H.263 (ITU-T H.263, section 5.1) and of Sorenson's H.263 in FLV."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def parse_sequence(data: bytes) -> Sequence | None:
 
 
 def _aspect(codec: str, shape: int, width: int, height: int) -> Fraction | None:
-    """Aspect ratio of pixels, by aspect_ratio_information; in MPEG-2 that of the display."""
+    """Aspect ratio of pixels, from aspect_ratio_information; None if that does not give it."""
     if shape == 1:
         return Fraction(1)
     display = _DISPLAYS.get(shape) if codec == "mpeg2video" else None

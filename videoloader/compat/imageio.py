@@ -43,7 +43,7 @@ _PACKED = {"rgb24": slice(None), "bgr24": slice(None, None, -1)}  # order of the
 
 
 def register(name: str = NAME) -> None:
-    """Add the plugin to those of ImageIO.
+    """Register the plugin with ImageIO.
 
     Args:
         name: what `plugin=` takes then; `pyav` replaces ImageIO's own plugin, so that code that
@@ -154,7 +154,7 @@ class VideoPlugin:
             yield np.ascontiguousarray(frame.cpu().numpy()[..., order])
 
     def properties(self, index: int | EllipsisType = ..., *, format: str | None = "rgb24") -> Any:
-        """ImageIO's `ImageProperties` of what `read` gives; nothing is decoded.
+        """ImageIO's `ImageProperties` of the array from `read`; nothing is decoded.
 
         Raises:
             OSError: channels of the format differ in size.
@@ -237,7 +237,7 @@ class VideoPlugin:
         return index % count
 
     def _order(self, format: str | None) -> slice | None:
-        """The order of the channels of what `Video` gives; None for formats that it does not."""
+        """The order of the channels in `Video`'s frames; None for formats that it does not give."""
         is_exact = format == "rgb24" or self._video.index.bit_depth == _BYTE
         return _PACKED.get(format or "") if is_exact else None
 

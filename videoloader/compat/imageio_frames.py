@@ -38,7 +38,7 @@ FilterGraph: TypeAlias = "tuple[dict[str, Filter], Sequence[tuple[str, str, int,
 
 
 class Filters(NamedTuple):
-    """Filters of FFmpeg as ImageIO takes them: a sequence, and a graph behind it."""
+    """Filters of FFmpeg as ImageIO takes them: a sequence, followed by a graph."""
 
     sequence: Sequence[Filter]
     graph: FilterGraph | None
@@ -47,7 +47,7 @@ class Filters(NamedTuple):
         return bool(self.sequence) or self.graph is not None
 
     def upright(self, turn: Orientation) -> Filters:
-        """The same behind filters that turn coded pictures for display."""
+        """The same, preceded by filters that turn coded pictures for display."""
         steps = [("transpose", "cclock_flip")] if turn.transpose else []
         steps += [("hflip", "")] if turn.flip_x else []
         steps += [("vflip", "")] if turn.flip_y else []

@@ -105,7 +105,7 @@ class DecordDecode:
 
 
 def register() -> None:
-    """Register both in place of MMAction2's, in its registry or in that of MMEngine.
+    """Register both transforms in place of MMAction2's, in its registry or in MMEngine's.
 
     Raises:
         ImportError: neither is installed.

@@ -82,7 +82,7 @@ class EncodedVideo:
 
     @property
     def name(self) -> str | None:
-        """The name that was given, or that of the file."""
+        """The given name, or else the name of the file."""
         return self._name
 
     @property

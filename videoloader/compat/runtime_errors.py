@@ -1,4 +1,4 @@
-"""Errors of this library that are also those of the libraries that drop-ins stand for."""
+"""Errors of this library that are errors of other libraries too, for drop-ins."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FileRuntimeError(SourceError, RuntimeError):
 
 
 class MissingFileError(FileRuntimeError, FileNotFoundError):
-    """There is no such file."""
+    """A file that does not exist; also a `FileNotFoundError`."""
 
 
 class FormatRuntimeError(FormatError, RuntimeError):
@@ -44,7 +44,7 @@ class UnsupportedRuntimeError(UnsupportedError, RuntimeError):
 
 
 class RaisedAs:
-    """A `with` block that raises errors of this library as those of another one.
+    """A `with` block that raises errors of this library as errors of another library.
 
     Args:
         kinds: the error raised in place of each error; the first that matches counts.

@@ -102,7 +102,7 @@ class KeptFrames:
 
 
 class PictureTypes:
-    """Types of pictures, `I`, `P` or `B`; those of a GOP are read together."""
+    """Types of pictures, `I`, `P` or `B`, read for a whole GOP at once."""
 
     def __init__(self, video: Video) -> None:
         self._video = video

@@ -63,7 +63,7 @@ class VideoCache:
             self._give_back(entry)
 
     def clear(self) -> None:
-        """Close all videos; those in use are closed when they are given back."""
+        """Close all videos; a video in use is closed when it is given back."""
         with self._lock:
             entries = [*self._entries.values()]
             self._entries.clear()
@@ -96,7 +96,7 @@ class VideoCache:
             entry.video.close()
 
     def _drop(self, entries: list[_Entry]) -> list[Video]:
-        """Mark entries as dropped; returns the videos of those that are not in use."""
+        """Mark entries as dropped; returns the videos that are not in use."""
         for entry in entries:
             entry.is_kept = False
         return [entry.video for entry in entries if entry.users <= 0]

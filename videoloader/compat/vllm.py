@@ -142,7 +142,7 @@ def _calls_super(cls: type[Any]) -> bool:
 
 
 def _checked(module: ModuleType, backend: str | None, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of the sampling rule; those of a decoder are dropped.
+    """The options of the sampling rule, without options of a decoder.
 
     Raises:
         ValueError: vLLM has no such backend, or the option is another backend's.

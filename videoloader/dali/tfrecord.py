@@ -46,7 +46,7 @@ int64, string, float32 = FeatureType
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """How the values of a feature become a tensor.
+    """Conversion of the values of a feature to a tensor.
 
     Attributes:
         dtype: of the values.

@@ -164,7 +164,7 @@ def _hash_file(target: Path, part: int, count: int) -> Path:
 
 
 def _hash_files(target: Path) -> tuple[list[Path], list[Path]]:
-    """Files of hashes, and those of other divisions of the videos.
+    """Files of hashes, and the files of other divisions of the videos.
 
     They are of as many parts as most of the videos are hashed in, or one.
     """
@@ -178,7 +178,7 @@ def _hash_files(target: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _describe(video: Video, *, count: int) -> dict[str, Any]:
-    """Hashes of a video, and what makes it preferable to its copies."""
+    """Hashes of a video, and the numbers by which it is preferred to its copies."""
     index = video.index
     return hash_video(video, count=count)._asdict() | {
         "quality": [
@@ -214,7 +214,7 @@ def _copies(
 
 
 def _groups_by(members: Iterable[tuple[Any, int]]) -> list[list[int]]:
-    """Groups of at least two numbers with the same key; those without a key are in none."""
+    """Groups of at least two numbers with the same key; numbers without a key are in none."""
     groups = defaultdict(list)
     for key, number in members:
         if key:
@@ -302,7 +302,7 @@ def _table(
     near: list[_Pair],
     errors: Mapping[int, str],
 ) -> pa.Table:
-    """The groups that copies and near copies make up together, and what could not be read."""
+    """The groups of copies and near copies, and the videos that could not be read."""
     import pyarrow as pa
 
     edges = [(group[0], number) for group in copies for number in group[1:]]

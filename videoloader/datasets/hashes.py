@@ -99,7 +99,7 @@ def picture_hash(pictures: NDArray[np.uint8]) -> NDArray[np.uint64]:
 def differing_bits(
     one: NDArray[np.uint64] | np.uint64, other: NDArray[np.uint64] | np.uint64
 ) -> NDArray[np.int64]:
-    """How many bits of two hashes differ.
+    """Number of bits in which two hashes differ.
 
     >>> differing_bits(np.uint64(0b1011), np.array([0b1011, 0], np.uint64))
     array([0, 3])
@@ -136,7 +136,7 @@ def packet_digest(video: Video) -> dict[str, str]:
 
 
 def _sizes_digest(index: VideoIndex) -> str:
-    """Digest of what the tables say of the packets; nothing of the file is read."""
+    """Digest of the packets' sizes in the tables; nothing of the file is read."""
     digest = hashlib.blake2b(index.codec.encode(), digest_size=16)
     digest.update(np.ascontiguousarray(index.packets["size"]).tobytes())
     return digest.hexdigest()

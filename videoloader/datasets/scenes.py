@@ -166,7 +166,7 @@ def _likely(video: Video) -> Iterator[int]:
 
 
 def _largest(suspects: list[Suspect]) -> list[Suspect]:
-    """The suspect with the largest packet among those that may be of one cut."""
+    """The suspect with the largest packet, among suspects that may be one cut."""
     kept: list[Suspect] = []
     ordered = sorted(suspects, key=lambda each: -each.size)
     for suspect in ordered:
@@ -248,7 +248,7 @@ def _cuts_along(video: Video, gop: _Gop) -> list[int]:
 
 
 def _checked(video: Video, cuts: set[int], sure: range) -> list[int]:
-    """The cuts that hold; those outside `sure` are decoded again with the frames around them."""
+    """The confirmed cuts; cuts outside `sure` are decoded again with the frames around them."""
     return [cut for cut in sorted(cuts) if cut in sure or cut in _cuts_at(video, cut)]
 
 

@@ -1,4 +1,4 @@
-"""`score_video`: what is black, still, blurred, in motion or silent, from a few frames."""
+"""`score_video`: how black, still, blurred, moving or silent a video is, from a few frames."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _nearest_keyframes(
 
 
 def _stand_out(sizes: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which packets are much larger than those just before them."""
+    """Mask of packets that are much larger than the packets just before them."""
     if not len(sizes):
         return np.zeros(0, dtype=np.bool_)
     padded = np.pad(sizes, (_JUST_BEFORE, 0), mode="edge")[:-1]

@@ -273,7 +273,7 @@ class Assembly:
 
     @contextmanager
     def contain(self, run: MergedRun) -> Iterator[None]:
-        """Blame what goes wrong on the clips that want a run, but for mistakes of a program."""
+        """Blame errors on the clips that want a run, except mistakes of a program."""
         try:
             with blamed_on(self.clips[run.clip].index.name):
                 yield

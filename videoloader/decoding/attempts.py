@@ -1,4 +1,4 @@
-"""The samples of one batch, and what becomes of those that fail.
+"""The samples of one batch, with failed ones raised, skipped, replaced or masked.
 
 Whoever makes samples (loaders, data sets, readers, decoding operators, `decode_batch`) has an
 `Attempts` for each batch. It says what to make, is told what failed, and applies the policy.
@@ -25,7 +25,7 @@ Named: TypeAlias = tuple[Item, int, int | None]
 
 
 class Successors(Protocol[Wanted]):
-    """The choice of `replace`: what may stand for a sample that fails."""
+    """Candidates that `replace` tries in place of a sample that fails."""
 
     def after(self, wanted: Wanted) -> Iterator[Wanted]:
         """Other samples, one after another."""
@@ -35,7 +35,7 @@ class Successors(Protocol[Wanted]):
 
 
 class Attempts(Generic[Wanted]):
-    """The samples of one batch, and what becomes of those that fail.
+    """The samples of one batch, with failed ones raised, skipped, replaced or masked.
 
     Args:
         failures: takes what goes wrong; its policy decides.
@@ -101,7 +101,7 @@ class Attempts(Generic[Wanted]):
         return [kept[bisect_left(kept, place) % len(kept)] for place in range(len(self.wanted))]
 
     def rounds(self) -> Iterator[Sequence[int]]:
-        """The places to make: all of them first, then those that got another sample.
+        """The places to make: first all, then the ones that got another sample.
 
         The caller passes each sample that fails to `note_failure`, in ascending order of places,
         before it asks for the next round.
@@ -121,7 +121,7 @@ class Attempts(Generic[Wanted]):
         sample: int = -1,
         epoch: int | None = None,
     ) -> None:
-        """Record that the sample of a place failed, and decide what becomes of it.
+        """Record that the sample of a place failed, and raise, skip, replace or mask it.
 
         Args:
             place: of the batch.
@@ -153,7 +153,7 @@ class Attempts(Generic[Wanted]):
     def clips(
         self, decode: Callable[[Sequence[int]], ClipBatch], names: Callable[[Wanted], Named]
     ) -> ClipBatch:
-        """The clips of `chosen`; those that fail are noted as by `note_failure`.
+        """The clips of `chosen`; failures are recorded as by `note_failure`.
 
         Args:
             decode: the clips of some places, those that fail masked.

@@ -242,7 +242,7 @@ class BatchDecoder(Closing):
 
     @quick_switches()
     def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
-        """Decode sounds on the CPU; for each what it gives, or the error that it costs.
+        """Decode sounds on the CPU; gives for each its result or its error.
 
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
@@ -250,7 +250,7 @@ class BatchDecoder(Closing):
         return self._cpu_engine().decode_sounds(requests)
 
     def stats(self) -> dict[str, Any]:
-        """Statistics so far: counts of batches, clips and failures, and those of the pools.
+        """Statistics so far: counts of batches, clips and failures, and counts of the pools.
 
         `routed` counts the runs that the CPU took over from the GPU, by reason.
         """
@@ -334,7 +334,7 @@ class BegunBatch:
         self._assembly, self._steps, self._count, self._keep = assembly, steps, count, keep
 
     def finish(self, choose: Choose | None = None) -> ClipBatch:
-        """Wait for the clips, and decode those of the CPU; those that fail are masked.
+        """Wait for the clips of the GPU and decode the others on the CPU; failed clips are masked.
 
         Args:
             choose: gives the requests that make up the batch, where some fail; see
@@ -352,7 +352,7 @@ class BegunBatch:
         return batch
 
     def close(self) -> None:
-        """Give up what is not decoded; nothing is written into the clips any more then."""
+        """Give up frames that are not decoded yet; nothing is written into the clips any more."""
         self._steps.close()
 
 

@@ -1,4 +1,4 @@
-"""Decoding everything once to know what is damaged."""
+"""Decoding of all frames once, to list the damaged ones."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check_dataset(
     ray: bool | str = False,
     progress: Progress | None = None,
 ) -> pa.Table:
-    """Decode every frame of every video once and write what is damaged.
+    """Decode every frame of every video once and write a list of the damaged ones.
 
     The job may be interrupted at any moment: what is done is kept beside `out` in a journal, and
     the same call goes on from there. Once it has ended, the next call checks everything again.

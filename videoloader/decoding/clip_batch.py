@@ -30,7 +30,7 @@ class ClipSound(NamedTuple):
     lengths: tuple[int, ...] = ()
 
     def divided(self, clips: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The sounds of so many clips: (clips, samples, channels), and the samples of each."""
+        """The sounds of several clips: (clips, samples, channels), and the samples of each."""
         lengths = [*self.lengths]
         if not lengths:  # of one clip, or of a request that fails
             lengths = [len(self.samples)] if clips == 1 else [0] * clips
@@ -92,7 +92,7 @@ class Clip:
         return len(self.indices)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: frames at equal distances."""
+        """HTML for notebooks: frames at equal distances."""
         return f"<p>{escape(repr(self))}</p>{frames_view([self.frames.cpu().numpy()])}"
 
     def __repr__(self) -> str:
@@ -181,7 +181,7 @@ class ClipBatch:
         return f"<ClipBatch of {len(self)}{failed}{kind}{device}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a row of frames for each clip."""
+        """HTML for notebooks: a row of frames for each clip."""
         captions = [repr(clip) for clip in self.clips]
         failed = [("failed", failure.error) for failure in self.failed.values()]
         frames = frames_view([clip.frames.cpu().numpy() for clip in self.clips], captions)
@@ -257,7 +257,7 @@ class ClipBatch:
 
     @cached_property
     def audio(self) -> torch.Tensor | list[torch.Tensor] | None:
-        """With `audio=True` the sounds (N, samples, channels), zeros behind those that are shorter.
+        """With `audio=True` the sounds (N, samples, channels), shorter ones followed by zeros.
 
         A list of (samples, channels) where numbers of channels differ.
         """
@@ -275,7 +275,7 @@ class ClipBatch:
 
 
 def pad_sounds(sounds: Sequence[torch.Tensor]) -> torch.Tensor | list[torch.Tensor]:
-    """Sounds (samples, channels) as one tensor (N, samples, channels), zeros behind shorter ones.
+    """Sounds (samples, channels) as one tensor (N, samples, channels), zeros after shorter ones.
 
     Those of several clips, (clips, samples, channels), likewise. They stay a list where numbers of
     channels or clips differ; sounds without samples fit any number of channels.

@@ -154,7 +154,7 @@ class ClipCache:
         return True
 
     def _keep(self, assembly: Assembly, keys: Mapping[int, str]) -> None:
-        """Write those clips of a finished batch that have not failed, until one cannot be."""
+        """Write the clips of a finished batch that have not failed, until one cannot be written."""
         failed = {failure.request for failure in assembly.failures}
         for number, key in keys.items():
             if number not in failed and self._kept.writes:

@@ -18,7 +18,7 @@ from videoloader.machinery.system.faults import as_video_error
 
 
 def decode_clip_sounds(assembly: Assembly, engine: CpuEngine | LocalEngine) -> None:
-    """Decode the sounds of a batch; what several clips hear of one video is decoded once."""
+    """Decode the sounds of a batch; sound that several clips of a video share is decoded once."""
     together: dict[Hashable, list[int]] = {}
     for number, clip in assembly.clips.items():
         if not clip.is_cached:
@@ -36,7 +36,7 @@ def decode_clip_sounds(assembly: Assembly, engine: CpuEngine | LocalEngine) -> N
 def _decode(
     assembly: Assembly, engine: CpuEngine | LocalEngine, groups: list[list[int]]
 ) -> list[tuple[list[int], VideoError]]:
-    """Decode the sounds of groups of clips, each of one video; those that fail, and why."""
+    """Decode the sounds of groups of clips, each of one video; gives failed groups with errors."""
     requests = []
     for numbers in groups:
         clip, rules = assembly.clips[numbers[0]], assembly.rules

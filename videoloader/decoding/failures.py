@@ -1,4 +1,4 @@
-"""Failures of samples: the policy of what becomes of them, their records, counts and log.
+"""Failures of samples: the policy that handles them, their records, counts and log.
 
 Whoever makes samples (loaders, data sets, readers, decoding operators) has one `Failures`. The
 policy is applied in `attempts.py`.
@@ -44,7 +44,7 @@ _NAMED = 3  # failures that `TooManyFailuresError` names
 
 @dataclass(frozen=True, slots=True)
 class SampleFailure:
-    """A sample that could not be had, and what was done about it.
+    """A sample that failed, and how it was handled.
 
     Attributes:
         video: its name in messages.
@@ -89,7 +89,7 @@ class SampleFailure:
         return _class_of(self.kind)(self.reason)
 
     def as_dict(self) -> dict[str, Any]:
-        """All attributes: what the log has of it."""
+        """All attributes, as they are in the log."""
         return asdict(self)
 
 
@@ -144,7 +144,7 @@ class FailurePolicy:
             )
 
     def with_arguments(self, arguments: Mapping[str, Any]) -> FailurePolicy:
-        """The policy of a reader: what its arguments do not say, this one of its pipeline does.
+        """The policy of a reader: its arguments, and this policy of its pipeline for the others.
 
         Args:
             arguments: of the reader; those of a policy among them, None where not given.
@@ -161,7 +161,7 @@ class FailurePolicy:
         return {"on_error": self.on_error, "max_errors": self.max_errors, "error_log": log}
 
     def allows(self, failed: int, asked: int) -> bool:
-        """Whether a run of so many samples may have so many failures."""
+        """Whether this number of failures is allowed after this number of samples."""
         most = self.max_errors
         if isinstance(most, float):
             return failed <= most * max(asked, _LEAST_SAMPLES)
@@ -190,7 +190,7 @@ class Records(Protocol):
 
 
 class LocalRecords:
-    """Failures of this process. A fork goes on with a copy."""
+    """Failures of this process. A fork continues with a copy."""
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
@@ -245,7 +245,7 @@ class Failures:
         return iter(self._records)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """(video, what went wrong), each once: a bad file fails again in every epoch."""
+        """(video, reason), each once: a bad file fails again in every epoch."""
         return tuple(dict.fromkeys((failure.video, failure.reason) for failure in self))
 
     def ask(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""How the pictures of a clip are cropped, resized and mirrored, the same for all its frames."""
+"""Cropping, resizing and mirroring of a clip, the same for all its frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRIES = 10  # for a random crop that fits
 @documented(SampleOptions)
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """From pictures of any size to the part of them that a batch holds; options of `Loader`.
+    """The part of each picture that a batch holds, for pictures of any size; options of `Loader`.
 
     With several crops, the view has all of the longer side, and `corners` says where they are.
 
@@ -84,7 +84,7 @@ class Framing:
 
     @property
     def slot(self) -> tuple[int, int] | None:
-        """(height, width) of what is kept of every picture, None where that depends on it."""
+        """(height, width) of every picture after cropping; None if it depends on the picture."""
         return self.size if self.crop_size is None else self.crop_size  # type: ignore[return-value]
 
     def displayed(self, index: VideoIndex) -> tuple[int, int]:

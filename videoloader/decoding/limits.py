@@ -1,4 +1,4 @@
-"""Limits on what pictures, batches and worker processes may take of memory and time.
+"""Limits on the memory and time of pictures, batches and worker processes.
 
 A file of a few bytes can claim pictures of any size. Such claims are refused before memory is
 allocated for them.

@@ -101,7 +101,7 @@ class FormOptions(ResizeOptions, total=False):
 
 
 class StreamOptions(TypedDict, total=False):
-    """How the pictures of a stream are understood.
+    """Interpretation of the pictures of a stream: colour, rotation, limits.
 
     Attributes:
         matrix: from Y'CbCr to RGB. `auto`: as the stream is tagged; untagged, BT.709 from 720 lines
@@ -237,7 +237,7 @@ def as_device(device: str | torch.device) -> torch.device:
 @documented(BatchOptions)
 @dataclass(frozen=True, slots=True)
 class DecodingRules:
-    """How a batch treats its videos: options of `decode_batch`, checked.
+    """Rules for the videos of a batch: options of `decode_batch`, checked.
 
     Args:
         in_order: batches are the chunks of one video, in order; a decoder on the CPU stays behind

@@ -53,7 +53,7 @@ def read_frames(
     gpu: BatchDecoder | None,
     threads: int,
 ) -> Iterator[torch.Tensor]:
-    """The frames (H, W, C) of a video. A fork may go on with them on the CPU.
+    """The frames (H, W, C) of a video, one after another. A fork may continue on the CPU.
 
     Args:
         request: for any frames.
@@ -122,7 +122,7 @@ def read_frames(
 
 
 def _frames(batch: ClipBatch) -> Iterator[torch.Tensor]:
-    """The frames of a chunk; where one does not decode, those in front of it, and its error."""
+    """The frames of a chunk; if one does not decode, the frames before it, and its error."""
     (clip,), failures = batch.clips, batch.failures
     yield from clip.frames[: clip.mask.argmin() if failures else None].unbind()
     if failures:

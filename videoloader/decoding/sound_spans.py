@@ -30,7 +30,7 @@ def sound_spans(
     start: int = 0,
     stop: int | None = None,
 ) -> ClipSpans:
-    """What is heard with a clip: from the beginning of its earliest frame to the end of its latest.
+    """Time spans of a clip's sound: from the start of its earliest frame to the end of its latest.
 
     Always forward, whatever the order of the frames, and with all that lies between them. Before
     the range of frames and behind it time goes on with frames of average duration. There it is

@@ -171,6 +171,26 @@ def make_videos(folder: str | os.PathLike[str]) -> list[Path]:
     return [folder / video.name for video in videos]
 
 
+def make_classes(folder: str | os.PathLike[str]) -> Path:
+    """Encode four small clips for each of two classes into `folder`, which has a folder for each.
+
+    Clips that are there are kept. Several processes may do this at once.
+
+    Returns:
+        `folder`.
+    """
+    folder = Path(folder)
+    for number in range(8):
+        picture = ("mandelbrot", "testsrc2")[number % 2]
+        path = folder / picture / f"{number}.mp4"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".encoding-") as unfinished:
+                made = Path(unfinished) / path.name
+                encode_video(made, size=(160, 120), frames=90, picture=picture).replace(path)
+    return folder
+
+
 def encode(video: DemoVideo, path: str | os.PathLike[str]) -> Path:
     """Encode one demo clip into the file `path`, which is overwritten.
 

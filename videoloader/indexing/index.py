@@ -339,7 +339,7 @@ class VideoIndex:
         return present
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: facts, and the sizes of the frames over time."""
+        """HTML for notebooks: facts, and the sizes of the frames over time."""
         sizes = self.packets["size"][self.frame_packets]
         return facts_table(self._facts()) + timeline_svg(sizes, self.keyframes)
 

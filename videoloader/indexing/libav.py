@@ -30,7 +30,7 @@ class Packet(NamedTuple):
 
 
 def is_codec(name: str) -> bool:
-    """Whether FFmpeg decodes a video codec of this name, which is not that of a decoder.
+    """Whether FFmpeg decodes a video codec of this name (of a codec, not of a decoder).
 
     >>> is_codec("theora"), is_codec("libx265"), is_codec("h265")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""The packet table: its columns and flags, and what is learned of it; orientation of pictures."""
+"""The packet table: columns, flags and facts learned while decoding; orientation of pictures."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class Learned:
         self.nbytes = self.disposable.nbytes
 
     def add_preamble(self, packet: int, preamble: bytes) -> None:
-        """Keep what a decoder that begins at a packet gets in front of it."""
+        """Keep the bytes that a decoder which begins at a packet gets before it."""
         self.preambles[packet] = preamble
         self.nbytes += _ENTRY + len(preamble)
 
 
 def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:
-    """Replace the container's keyframe flags by those of picture headers, where these are known."""
+    """Replace the container's keyframe flags by the ones of picture headers, where known."""
     key = np.uint16(PacketFlags.KEY)
     packets["flags"][[told is False for told in intra]] &= ~key
     packets["flags"][[told is True for told in intra]] |= key
@@ -124,7 +124,7 @@ def order_is_known(table: NDArray[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How coded pictures are transformed for display: transposed, then flipped.
+    """Transformation of coded pictures for display: transposed, then flipped.
 
     These are the eight cases of a display matrix with right angles; other angles are rounded.
 

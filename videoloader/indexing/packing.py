@@ -1,4 +1,4 @@
-"""`PacketLayout`: how packets are stored in a file; unpacks those in transport packets."""
+"""`PacketLayout`: storage of packets in a file; unpacks transport packets."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TransportLayout:
 
 @dataclass(frozen=True, slots=True)
 class PacketLayout:
-    """How the packets of a video are stored in its file; by default, contiguous at their offsets.
+    """Storage of a video's packets in its file; by default, contiguous at their offsets.
 
     Attributes:
         prefix: bytes that all packets begin with, and that are not stored.

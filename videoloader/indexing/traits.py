@@ -1,4 +1,4 @@
-"""`StreamTraits`: what a file says of a video beyond what decoding needs."""
+"""`StreamTraits`: facts about a video that decoding does not need."""
 
 from __future__ import annotations
 

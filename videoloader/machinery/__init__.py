@@ -1,4 +1,4 @@
-"""Processes, threads, launches, shared memory: what runs the library and knows nothing of codecs.
+"""Processes, threads, launches and shared memory, independent of codecs.
 
 `system/`: checks of arguments, forks, whole files, pickles, errors of others. `runtime/`: stages,
 queues, statistics. `cuda/`: launches and streams. `workers/`: supervised processes and shared

@@ -1,4 +1,4 @@
-"""How values look to a person: facts, timelines and sheets of frames, for notebooks and pages.
+"""Views of values for people: facts, timelines and sheets of frames.
 
 All text is escaped, so names of files that hold HTML are shown as they are.
 """
@@ -22,7 +22,7 @@ _CLIPS, _FRAMES = 8, 8  # of a view, at most
 
 
 def facts_table(facts: Iterable[tuple[str, object]]) -> str:
-    """Names and values as an HTML table; without those that are None or empty."""
+    """Names and values as an HTML table, without values that are None or empty."""
     rows = [
         f"<tr><td>{escape(name)}</td><td style='text-align:left'>{escape(str(value))}</td></tr>"
         for name, value in facts
@@ -42,7 +42,7 @@ def rows_table(names: Sequence[str], rows: Iterable[Mapping[str, object]], title
 
 
 def timeline_svg(sizes: NDArray[np.integer[Any]], keyframes: NDArray[np.integer[Any]]) -> str:
-    """The sizes of a video's frames in presentation order as bars; those with keyframes are red.
+    """The sizes of a video's frames in presentation order as bars, red for keyframes.
 
     A bar of several frames shows the largest. Heights are square roots, so that small frames are
     seen beside keyframes.

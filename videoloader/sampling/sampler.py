@@ -71,7 +71,7 @@ class SampledVideo(Protocol):
 
 
 def check_sampler(name: str, sampler: object) -> None:
-    """Refuse what is not a clip sampler, also the class of one.
+    """Raise an error for a value that is not a clip sampler, such as the class of one.
 
     Raises:
         ArgumentTypeError: it is not one; names `name`.

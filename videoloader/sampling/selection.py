@@ -67,7 +67,7 @@ def select_at_rate(
     stop: int | None = None,
     count: int | None = None,
 ) -> NDArray[np.int64]:
-    """The frames nearest to times 1 / fps apart; the first time is that of frame `start`.
+    """The frames nearest to times 1 / fps apart, from the time of frame `start` on.
 
     Past the end of the video, frames are counted as if they continued with average duration.
 

@@ -197,7 +197,7 @@ def _windows(places: Frames, begins: Seconds, tick: float) -> Seconds:
 
 
 def _widest(starts: Seconds, tick: float) -> Seconds:
-    """The largest margin, that of a frame after a long one."""
+    """The largest margin: of a frame after a long one."""
     return np.maximum(_TICKS * tick, _SECONDS + _RELATIVE * np.abs(starts))
 
 

@@ -56,7 +56,7 @@ class BlockCache:
         size: int,
         request: Callable[[int, int], bytes],
     ) -> bytes:
-        """Bytes of an object; those that are not kept by one request of whole blocks.
+        """Bytes of an object, from kept blocks or by one request of whole blocks.
 
         Args:
             url: of the object.

@@ -1,4 +1,4 @@
-"""Formats that libav may open: those whose files are self-contained.
+"""Formats that libav may open: all whose files refer to no others.
 
 Playlists, session descriptions and scripts name other files, addresses or devices, and libav
 would open these too. So libav gets a whitelist of formats and protocols, and refuses everything

@@ -74,7 +74,7 @@ class _InTurn:
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        """In a `with` block, its descriptor, if the file is still what it was."""
+        """In a `with` block, its descriptor, if the file has not changed."""
         if self._is_closed:
             raise ValueError("read of closed file")
         descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""Converts the errors of obstore to ours: what the server answered, and what to do about it."""
+"""Converts errors of obstore to ours, with the server's answer and advice."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def _shapes(values: Sequence[Any]) -> list[tuple[int, ...] | None]:
 
 
 def _has_its_sound(sample: dict[str, Any]) -> bool:
-    """Whether `audio` is still what decoding gave, not what a transform made of it."""
+    """Whether `audio` is still the decoded sound, not changed by a transform."""
     audio, lengths = sample["audio"], torch.as_tensor(sample.get("audio_lengths", -1))
     is_sound = isinstance(audio, torch.Tensor) and audio.ndim == 2 + lengths.ndim
     return is_sound and audio.shape[-2] == max(lengths.reshape(-1).tolist(), default=0)

@@ -246,7 +246,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         return self._samples([key])[0]
 
     def __getitems__(self, keys: Sequence[Key]) -> list[Any]:
-        """A batch of samples: what a DataLoader asks for."""
+        """A batch of samples, as a DataLoader asks for it."""
         if self.epoch is not None and not self._warned:
             self._warn_of_repeats(keys)
         return self._samples(keys)

@@ -63,7 +63,7 @@ class DecodedSamples:
 
 @dataclass(slots=True, eq=False)
 class SampleDecoder:
-    """Decodes samples of a data set. What a sample holds depends on its key alone.
+    """Decodes samples of a data set. The content of a sample depends on its key alone.
 
     Attributes:
         requests: what the samples are made of.
@@ -135,7 +135,7 @@ class SampleDecoder:
         places: Sequence[int],
         found: dict[int, _Found],
     ) -> ClipBatch:
-        """The clips of samples, those that fail masked; `found` is by place."""
+        """The clips of samples, masked if they fail; `found` is by place."""
         videos = self.requests.videos
         numbers = [self.requests.video(key.sample) for key in keys]
         files: Sequence[dict[str, Any] | VideoError] = [{}] * len(keys)
@@ -165,7 +165,7 @@ class SampleDecoder:
         return videos.item(video), videos.row(video), key.epoch if in_epochs else None
 
     def after(self, wanted: Draw) -> Iterator[Draw]:
-        """Replacements for a sample that fails, in order; with shapes, those of its shape.
+        """Replacements for a sample that fails, in order; with shapes, only of the same shape.
 
         Where a batch would become empty, clips of other shapes follow.
         """

@@ -172,7 +172,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         self._now = self._next = (epoch, given)
 
     def _most(self) -> int | None:
-        """Samples of a pass that may be done: those of another sampler are known when it draws."""
+        """Samples of a pass; None with another sampler, whose number is known when it draws."""
         return self._size if self._inner is None else None
 
     def _check_whole_groups(self, done: int) -> None:

@@ -48,7 +48,7 @@ def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
 
 
 def check_clips(clips_per_video: ClipsPerVideo, sampler: ClipSampler) -> int:
-    """Samples of each video, if such a number makes sense.
+    """Check `clips_per_video`, and return it as an integer.
 
     Raises:
         ArgumentError: it is below 1, or the sampler takes every clip at once.

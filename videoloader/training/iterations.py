@@ -14,7 +14,7 @@ from videoloader.training.batch_content import Batch
 
 
 class Run(NamedTuple):
-    """An iteration: its number, what of the epoch was done before it, and what makes batches."""
+    """An iteration: its number, its start within the epoch, and the runner of its stages."""
 
     number: int
     start: int
@@ -43,7 +43,7 @@ class Iterations:
 
     @property
     def position(self) -> tuple[int, int]:
-        """The epoch in which a run that goes on from here begins, and what of it is done."""
+        """Epoch and position at which a run that resumes from here begins."""
         if self._has_ended or self._order.is_over(self._done, self.epoch):
             return self.next_epoch, 0
         return self.epoch, self._done
@@ -131,7 +131,7 @@ class Iterations:
 
 
 class LoaderIterator(Iterator[Batch]):
-    """The batches of one epoch of a `Loader`: what `iter(loader)` gives.
+    """The batches of one epoch of a `Loader`, as an iterator.
 
     The epoch begins with the first `next`. After an error of a batch `next` gives the batch behind
     it. An iteration ends with its last batch, with `close`, with that of its loader, and with

@@ -57,7 +57,7 @@ class KnownBad:
         return self.keys.get(item.key_below, set())
 
     def add(self, place: tuple[str, str], key: str, frames: Sequence[int]) -> None:
-        """Add what one line says of a video; no frames means all of them.
+        """Add the bad frames of a video from one line; no frames means all of them.
 
         Args:
             place: its path, and its name in an archive.

@@ -55,7 +55,7 @@ def unpatchify(
     *,
     layout: LayoutName = "FCHW",
 ) -> list[torch.Tensor]:
-    """The clips of a pack: the inverse of `patchify`, also for what a model gives for each token.
+    """The clips of a pack: the inverse of `patchify`, also for tokens that a model predicts.
 
     Args:
         patches: (tokens, t * h * w * C), clip after clip; what is behind the last one is padding.

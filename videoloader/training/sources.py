@@ -30,7 +30,7 @@ LabelledSources: TypeAlias = "ClipSources | Iterable[tuple[Place, Any]] | Mappin
 
 
 class SampleVideos(Protocol):
-    """What samples are of, by number: videos, or parts of them."""
+    """Videos or parts of videos that samples are taken from, by number."""
 
     def __len__(self) -> int: ...
 
@@ -43,7 +43,7 @@ class SampleVideos(Protocol):
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are, with those that are no sample."""
+        """Number of rows, including rows that are no sample."""
 
     def take(self, numbers: NDArray[np.int64]) -> Self:
         """Some of them, which keep their rows."""
@@ -61,21 +61,21 @@ class SampleVideos(Protocol):
         """The index of a video, if it is known."""
 
     def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
-        """First frame and end (exclusive) of what clips are taken from."""
+        """First frame and end (exclusive) of the part that clips are taken from."""
 
     def holds(self, number: int, frames: set[int]) -> bool:
         """Whether a sample may show one of some frames of its video."""
 
     @property
     def is_indexed(self) -> bool:
-        """Whether the videos are those of a data set index, so that `numbers` are known."""
+        """Whether the videos come from a data set index, so that `numbers` are known."""
 
     def numbers(self, names: list[str]) -> dict[str, NDArray[Any]]:
-        """Columns of numbers of a data set index; `num_frames` counts what clips are taken from."""
+        """Columns of numbers of a data set index; `num_frames` counts frames of the parts."""
 
     @property
     def table_name(self) -> str:
-        """What holds the columns, for messages."""
+        """Name of the table with the columns, for messages."""
 
     @property
     def column_names(self) -> list[str]:
@@ -150,7 +150,7 @@ class ListedVideos:
         return None if item.member else self._given.get(item.path)
 
     def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
-        """First frame and end (exclusive) of what clips are taken from."""
+        """First frame and end (exclusive) of the part that clips are taken from."""
         if self._scopes is None:
             return 0, index.num_frames
         return self._scopes(self.row(number), index)
@@ -272,7 +272,7 @@ class IndexedVideos:
         return self.videos.item(self._number(number))
 
     def index(self, number: int) -> VideoIndex:
-        """The index of a video; those used last stay in memory, with what was learned of them."""
+        """The index of a video; the last used ones stay in memory, with facts learned of them."""
         number = self._number(number)
         if (index := self._kept.get(number)) is None:
             index = self.videos[number]
@@ -297,7 +297,7 @@ class IndexedVideos:
 def find_sources(
     videos: ClipSources, indexes: Mapping[str, VideoIndex]
 ) -> ListedVideos | IndexedVideos:
-    """The videos behind what a user names, in order; a list keeps its repetitions.
+    """The videos that a user's value names, in order; a list keeps its repetitions.
 
     Raises:
         ArgumentError: there are none, or one is no path, URL or item.

@@ -1,4 +1,4 @@
-"""Cuts without encoding: packets are copied, and an edit list hides those that only are decoded.
+"""Cuts without encoding: packets are copied, and an edit list hides frames outside the cut.
 
 Decoding of the first frame of a cut begins at a keyframe, which may lie before the cut; the last
 frames may refer to pictures that are shown after its end. In MP4 and MOV all packets that decoding

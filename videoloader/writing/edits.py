@@ -1,4 +1,4 @@
-"""Edit lists of MP4 files that were just written: what of each track is shown."""
+"""Edit lists of MP4 files that were just written: the part of each track that is shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Shown(NamedTuple):
 
 
 def write_edits(path: Path, tracks: Sequence[Shown | None]) -> None:
-    """Say in the edit lists of a file what is shown; FFmpeg's muxer does not know where it ends.
+    """Write the shown parts into a file's edit lists; FFmpeg's muxer does not know their ends.
 
     The lists have to be there already, with one entry, or an empty edit and one entry for a track
     with a pause: they are overwritten in place.

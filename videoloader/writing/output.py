@@ -177,7 +177,7 @@ class VideoOutput:
 
 @contextmanager
 def muxing(target: Path) -> Iterator[None]:
-    """Convert errors of FFmpeg to errors that name the file; those of the system stay."""
+    """Convert errors of FFmpeg to errors that name the file, but not errors of the system."""
     import av
 
     try:

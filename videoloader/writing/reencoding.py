@@ -1,4 +1,4 @@
-"""Frames of a video decoded and encoded again, with their times and the sound beside them."""
+"""Frames of a video decoded and encoded again, with their times and sound."""
 
 from __future__ import annotations
 

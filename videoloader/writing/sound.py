@@ -75,7 +75,7 @@ class EncodedSound:
         )
 
     def write_until(self, seconds: Fraction | None) -> None:
-        """Encode what is played before a time, or all that is left."""
+        """Encode the sound up to a time, or all of the rest."""
         import av
 
         if self._stream is None:

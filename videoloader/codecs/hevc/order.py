@@ -81,7 +81,7 @@ class HevcOrder:
 
 
 def whole_count(low: int, anchor: int, limit: int) -> int:
-    """A full picture order count from its low bits and that of prevTid0Pic (section 8.3.1)."""
+    """A full picture order count, from its low bits and prevTid0Pic's count (section 8.3.1)."""
     step = (low - anchor) % limit
     return anchor + step - limit * (step > limit // 2)
 

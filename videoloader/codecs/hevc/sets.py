@@ -28,7 +28,7 @@ def parse_sets(bits: BitReader) -> tuple[ReferenceSet, ...]:
 def parse_set(
     bits: BitReader, previous: Sequence[ReferenceSet], *, in_slice: bool = True
 ) -> ReferenceSet:
-    """Parse the set after those in `previous`; a set in a slice header may predict from any."""
+    """Parse the set after `previous`; a set in a slice header may predict from any of them."""
     if previous and bits.flag():
         back = bits.ue() + 1 if in_slice else 1
         if back > len(previous):

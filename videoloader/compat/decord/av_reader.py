@@ -23,7 +23,7 @@ _ROUNDING = 1e-3  # samples
 
 
 class AVReader:
-    """A video with its sound: each frame with the samples from its time to that of the next.
+    """A video with its sound: each frame comes with the samples up to the next frame.
 
     Frames before the sound begins get silence, frames after its end fewer samples or none. The
     samples of consecutive frames are contiguous.

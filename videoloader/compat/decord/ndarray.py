@@ -69,7 +69,7 @@ class NDArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape."""
+        """Shape of the array."""
         return tuple(self._tensor.shape)
 
     @property

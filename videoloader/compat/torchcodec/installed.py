@@ -95,7 +95,7 @@ def find_name(name: str, part: str = "") -> Any:
 
 
 def _imported() -> ModuleType | str:
-    """Import the package beside this one; returns the reason if that fails.
+    """Import the installed torchcodec; returns the reason if that fails.
 
     Its modules import each other as `torchcodec`, so it has that name during the import.
     """

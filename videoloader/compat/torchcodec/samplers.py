@@ -231,7 +231,7 @@ def _by_time(decoder: VideoDecoder, starts: Points, steps: Points, policy: Polic
 def _clips(
     get: Callable[[Sequence[Any]], FrameBatch], points: Points, end: float, policy: Policy
 ) -> FrameBatch:
-    """Frames (clips, frames); those from `end` on are replaced by the policy."""
+    """Frames (clips, frames), replaced by the policy from `end` on."""
     inside = (points < end).sum(axis=1, keepdims=True)
     column = np.arange(points.shape[1])
     if policy == "error" and (inside <= column).any():

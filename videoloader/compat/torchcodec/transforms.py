@@ -91,7 +91,7 @@ class RandomCrop(DecoderTransform):
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Transforms, split into what the decoding pass applies and what is applied afterwards.
+    """Transforms, split into a part for the decoding pass and a part to apply afterwards.
 
     Attributes:
         shape: resulting (height, width).

@@ -156,7 +156,7 @@ class VideoDecoder:
         return CpuFallbackStatus(status_known=self._video.device.type == "cpu")
 
     def __getitem__(self, key: int | slice) -> torch.Tensor:
-        """The data of one frame, or of those of a slice."""
+        """The data of one frame, or of the frames of a slice."""
         if isinstance(key, slice):
             return self._data(_steps(*key.indices(self._num_frames)))
         if isinstance(key, int | np.integer):
@@ -259,7 +259,7 @@ class VideoDecoder:
         return self._batch(self._times.between(float(start_seconds), float(stop_seconds)))
 
     def get_all_frames(self, fps: float | None = None) -> FrameBatch:
-        """All frames, or those on screen every 1/fps seconds."""
+        """All frames, or the frames on screen every 1/fps seconds."""
         return self.get_frames_played_in_range(self._times.begin, self._times.end, fps=fps)
 
     def _get_key_frame_indices(self) -> torch.Tensor:

@@ -94,7 +94,7 @@ class VideoEncoder:
             )
 
     def to_tensor(self, format: str, **options: Any) -> torch.Tensor:
-        """The bytes of a file as a uint8 tensor; options are those of `to_file`.
+        """The bytes of a file as a uint8 tensor; with the options of `to_file`.
 
         Args:
             format: `mp4`, `mov`, `mkv` or `webm`.

@@ -146,7 +146,7 @@ def coco_reader(
     preserve: Any = ..., read_ahead: Any = ..., skip_cached_images: Any = ..., tensor_init_bytes: Any = ...,
     use_o_direct: Any = ...
 ) -> Any:
-    """Read images and what a COCO annotation file says of them."""
+    """Read images and their annotations in a COCO file."""
 
 @_deprecated("use fn.random.coin_flip")
 def coin_flip(
@@ -358,7 +358,7 @@ def get_property(
     input: _Data, /, *, key: str, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
     preserve: Any = ...
 ) -> Any:
-    """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8)."""
+    """Give a property of every sample, as the bytes of a text (1-D uint8)."""
 
 def grid_mask(
     frames: _Data, /, *, tile: int | _Values = 100, ratio: float | _Values = 0.5, angle: float | _Values = 0.0,
@@ -407,7 +407,7 @@ def image_decoder_crop(
     hw_decoder_load: Any = ..., hybrid_huffman_threshold: Any = ..., jpeg_fancy_upsampling: Any = ...,
     preallocate_height_hint: Any = ..., preallocate_width_hint: Any = ..., preserve: Any = ..., use_fast_idct: Any = ...
 ) -> Any:
-    """Decode a window of images; it is that of `fn.crop`."""
+    """Decode a window of images, the same as of `fn.crop`."""
 
 @_deprecated("use fn.decoders.image_random_crop")
 def image_decoder_random_crop(
@@ -438,7 +438,7 @@ def image_decoder_slice(
     hw_decoder_load: Any = ..., hybrid_huffman_threshold: Any = ..., jpeg_fancy_upsampling: Any = ...,
     preallocate_height_hint: Any = ..., preallocate_width_hint: Any = ..., preserve: Any = ..., use_fast_idct: Any = ...
 ) -> Any:
-    """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
+    """Decode a window of images, the same as of `fn.slice`; it lies in the image."""
 
 def jitter(
     frames: _Data, /, *, nDegree: int = 2, mask: int | _Values = 1, fill_value: float = 0.0, interp_type: Any = ...,
@@ -816,7 +816,7 @@ def tensor_resize(
     antialias: bool | int = True, dtype: Any = None, device: str | None = None, name: str | None = None,
     bytes_per_sample_hint: Any = ..., minibatch_size: Any = ..., preserve: Any = ..., temp_buffer_hint: Any = ...
 ) -> Any:
-    """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures."""
+    """Resize all dimensions of tensors, or only `axes`, as `fn.resize` does with pictures."""
 
 @_deprecated("use fn.readers.tfrecord")
 def tfrecord_reader(

@@ -1,4 +1,4 @@
-"""Splits a batch by a predicate and merges what was made of the parts: what `if` does, by hand."""
+"""Splitting a batch by a predicate and merging the parts again: `if`, written out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def split(data: Any, *, predicate: DataNode) -> tuple[DataNode, DataNode]:
 
 
 def merge(true: Any, false: Any, *, predicate: DataNode) -> DataNode:
-    """One batch of what was made of both parts, in the order that the samples had before.
+    """Merge both parts of a batch, in the order that the samples had before the split.
 
     Args:
         true: a data node of samples for which the predicate is true, or a constant.

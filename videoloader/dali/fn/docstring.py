@@ -10,7 +10,7 @@ from videoloader.dali.operators.operator import Operator
 
 
 def documentation(operator: Operator, instead: str = "") -> str:
-    """Docstring of an operator: what it does, and every argument.
+    """Docstring of an operator: its description and every argument.
 
     Args:
         operator: its declaration.
@@ -55,7 +55,7 @@ def _describe(argument: Argument) -> str:
 
 
 def signature(operator: Operator) -> inspect.Signature:
-    """Its parameters: inputs by position, arguments by keyword, and what all operators take."""
+    """Parameters of an operator: inputs by position, own and common arguments by keyword."""
     kinds = inspect.Parameter
     positional = [
         kinds(each.name, kinds.VAR_POSITIONAL)

@@ -83,7 +83,7 @@ def run_eagerly(
 
 
 def _tensors(data: Any, *, with_bytes: bool) -> Any:
-    """Arrays and numbers as tensors, bytes too if asked for; what else is given as it is."""
+    """Arrays and numbers as tensors, bytes too if asked for; other values unchanged."""
     if isinstance(data, list | tuple):
         return [_tensors(sample, with_bytes=with_bytes) for sample in data]
     if with_bytes and isinstance(data, bytes | bytearray | memoryview):

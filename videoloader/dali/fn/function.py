@@ -1,4 +1,4 @@
-"""From a declared operator to a public function: eager on tensors, else a node of a graph."""
+"""The public function of a declared operator: eager on tensors, else a node of a graph."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Function:
     def _bound(
         self, given: Mapping[str, Any], device: str
     ) -> tuple[Mapping[str, Any], dict[int, Inferred] | None]:
-        """The converted arguments of an eager call, and what is known of calls with them."""
+        """The converted arguments of an eager call, and the state kept for calls with them."""
         operator = self._operator
         key = None if operator.draws or operator.kind != "map" else _text_of(given)
         if key is None:
@@ -292,7 +292,7 @@ def _add_pair(first: Part, second: Part, device: str, name: str | None) -> Any:
 
 
 def _argument(value: Any) -> Any:
-    """An argument of a node, constants as what they stand for."""
+    """An argument of a node, constants as their values."""
     check_not_drawn(value)
     if isinstance(value, ScalarConstant):
         return value.value

@@ -42,7 +42,7 @@ def coco(
     preserve: Any = ..., read_ahead: Any = ..., skip_cached_images: Any = ..., tensor_init_bytes: Any = ...,
     use_o_direct: Any = ...
 ) -> Any:
-    """Read images and what a COCO annotation file says of them."""
+    """Read images and their annotations in a COCO file."""
 
 def file(
     *, file_root: _Path | None = None, file_list: _Path | None = None, files: Any = None, labels: _Ints | None = None,

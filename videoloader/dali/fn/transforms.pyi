@@ -9,7 +9,7 @@ def combine(
     mt_13: Any = None, *, reverse_order: bool | int = False, device: str | None = None, name: str | None = None,
     bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
-    """One transform that does what several do, the first of them first."""
+    """Combine several transforms into one, which applies the first of them first."""
 
 def crop(
     mt: Any = None, *, from_start: _Floats | _Values = ..., from_end: _Floats | _Values = ...,

@@ -1,4 +1,4 @@
-"""Operators: what they are, and what they do to batches. `videoloader.dali.fn` offers them.
+"""Operators: declarations and their work on batches. `videoloader.dali.fn` offers them.
 
 Start at `operator.py` (`declare`). Every module of this package is imported along with it, so a new
 operator is one new declaration. On pictures: `color/` changes values, `geometry/` moves pixels,

@@ -1,4 +1,4 @@
-"""Arguments of operators: what they may be, how they are checked, when they are per sample."""
+"""Arguments of operators: allowed values, checks, and values for each sample."""
 
 from __future__ import annotations
 

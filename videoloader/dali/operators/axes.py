@@ -1,4 +1,4 @@
-"""Dimensions of samples: which ones an argument means, and what becomes of their layout."""
+"""Dimensions of samples: the ones that an argument names, and the resulting layout."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_letter(operator: str) -> Check:
 
 
 def for_each(name: str, values: Sequence[T], count: int, what: str = "dimensions") -> tuple[T, ...]:
-    """A value for each of `count` dimensions, or of `what`; a single value is for all of them."""
+    """One value for each of `count` dimensions (or other `what`); a single value holds for all."""
     if len(values) not in (1, count):
         raise ArgumentError(
             f"{name} must have 1 value or one for each of {count} {what}, got {tuple(values)}"
@@ -94,7 +94,7 @@ def by_block(batch: Batch, function: Callable[[torch.Tensor, int], torch.Tensor]
 def padded(
     values: torch.Tensor, axis: int, before: int, after: int, mode: str, fill: float = 0.0
 ) -> torch.Tensor:
-    """Values with a border in front and behind along one axis.
+    """Values with a border before and after them along one axis.
 
     Args:
         values: of any type that torch can index.

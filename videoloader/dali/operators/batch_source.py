@@ -1,4 +1,4 @@
-"""Sources of samples: what an operator of that kind opens, and what it is told."""
+"""Sources of samples: the interface of readers and external sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Columns:
 
 
 class BatchSource(Protocol):
-    """Feeds a pipeline: `plan` decides what is in a batch."""
+    """Source of a pipeline: `plan` decides which samples are in a batch."""
 
     def plan(self, iteration: int) -> Sequence[Any] | Columns:
         """The samples of batch `iteration`; StopIteration when there is no more.

@@ -52,7 +52,7 @@ def allocate(output: int, spec: Spec) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Result of `infer` with a plan beside the specs.
+    """Result of `infer`: the specs and a plan.
 
     Attributes:
         outputs: the specs of the outputs.

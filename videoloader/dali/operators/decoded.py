@@ -1,4 +1,4 @@
-"""The output form of a decoder, which operators behind it are fused into.
+"""The output form of a decoder, into which the following operators are fused.
 
 An operator that can be absorbed declares `absorb`, which maps the form of the clips so far to the
 form after it, or to None where the decoder cannot express that.
@@ -78,7 +78,7 @@ class DecodedForm:
     def resized(
         self, size: tuple[int, int], interpolation: Literal["bilinear", "triangular"]
     ) -> DecodedForm | None:
-        """Another size; None after another one."""
+        """The form with another size; None if it is resized already."""
         if self.is_resized:
             return None
         output = replace(self.output, interpolation=interpolation)
@@ -89,5 +89,5 @@ class DecodedForm:
         return replace(self, view=replace(self.view, flip=not self.view.flip))
 
     def finished(self, **output: Any) -> DecodedForm:
-        """With other fields of `OutputFormat`, behind which nothing can be absorbed."""
+        """The form with other fields of `OutputFormat`; nothing more can be fused into it."""
         return replace(self, output=replace(self.output, **output), is_finished=True)

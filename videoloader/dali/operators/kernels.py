@@ -295,7 +295,7 @@ def _channels(layout: str, shape: tuple[int, ...]) -> int:
 
 
 def row_type(*fields: tuple[Any, ...]) -> np.dtype[Any]:
-    """The type of a table's rows: what is read, what is written, and more fields."""
+    """The type of a table's rows: source, target, and further fields."""
     return np.dtype([("source", VIEW), ("target", VIEW), *fields], align=True)
 
 
@@ -370,7 +370,7 @@ def _set_views(views: NDArray[Any], batch: Batch) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Floats:
-    """The numbers of a batch as float32, those of a sample one behind the other.
+    """The numbers of a batch as float32, contiguous for each sample.
 
     Attributes:
         addresses: of each sample.

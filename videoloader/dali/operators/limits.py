@@ -1,4 +1,4 @@
-"""Arguments that bound what a worker process may take, for all operators that decode."""
+"""Arguments that limit time and memory of worker processes, for all operators that decode."""
 
 from __future__ import annotations
 

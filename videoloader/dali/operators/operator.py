@@ -241,7 +241,7 @@ class Operator:
         return taken
 
     def convert(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Check and convert arguments one by one; those without an effect are left out."""
+        """Check and convert arguments one by one, without the ones that have no effect."""
         taken = {
             name: (self.argument(name), value)
             for name, value in given.items()

@@ -1,4 +1,4 @@
-"""From a declared operator to a class: arguments when it is made, inputs when it is called."""
+"""The class of a declared operator: arguments when it is made, inputs when it is called."""
 
 from __future__ import annotations
 

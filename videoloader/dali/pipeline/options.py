@@ -124,11 +124,11 @@ class ExpectedOutputs:
         """Whether anything is said of outputs, so that `check` is worth its time."""
 
     def dtypes(self, count: int) -> list[DataType | None]:
-        """For each of `count` outputs."""
+        """The declared value for each of `count` outputs."""
         return self._listed("output_dtype", count)
 
     def ndims(self, count: int) -> list[int | None]:
-        """For each of `count` outputs."""
+        """The declared value for each of `count` outputs."""
         return self._listed("output_ndim", count)
 
     def check_count(self, count: int) -> None:

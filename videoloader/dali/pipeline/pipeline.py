@@ -271,7 +271,7 @@ class Pipeline:
         pop_current()
 
     def set_outputs(self, *outputs: Any) -> None:
-        """Say what a batch consists of, and collect the graph of operators that make it.
+        """Set the outputs of a batch, and collect the graph of operators that make them.
 
         Args:
             *outputs: data nodes, and constants: numbers, lists, arrays, tensors. One may come
@@ -371,7 +371,7 @@ class Pipeline:
         trusted: bool = False,
         **overrides: Any,
     ) -> Pipeline:
-        """A pipeline from what `serialize` gave.
+        """A pipeline from the result of `serialize`.
 
         The text says which files and URLs are read: do not run a text that you do not trust where
         such reads would harm. It runs no code.
@@ -512,7 +512,7 @@ class Pipeline:
 
     @property
     def restored_from(self) -> Checkpoint | None:
-        """The checkpoint that the pipeline goes on from."""
+        """The checkpoint that the pipeline resumes from."""
         return self._state
 
     @property
@@ -529,7 +529,7 @@ class Pipeline:
         self.build()
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
-        """Bytes of shared memory by which parallel external sources pass on what they make.
+        """Bytes of shared memory in which parallel external sources pass on their batches.
 
         "capacities" has one number for each piece of work that may be on its way at a time, and
         "per_sample_capacities" the same divided by its samples.
@@ -630,18 +630,18 @@ class Pipeline:
             self._run = self._staged(run.program)
 
     def divides_anew(self, checkpoint: str | bytes) -> bool:
-        """Whether its readers have other shards or batches than those of a checkpoint."""
+        """Whether the readers have other shards or batches than in a checkpoint."""
         readers = Checkpoint.read(checkpoint).readers
         own = self._built().program.epochs.values()
         return any(mine.divides_anew(its) for mine, its in zip(own, readers, strict=False))
 
     def reader_epochs(self, name: str) -> Epochs:
-        """How a reader divides its samples into shards and batches."""
+        """Division of a reader's samples into shards and batches."""
         return self._built().program.epochs[name]
 
     @property
     def is_restored_from_checkpoint(self) -> bool:
-        """Whether the pipeline goes on from a checkpoint."""
+        """Whether the pipeline resumes from a checkpoint."""
         return self._state is not None
 
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
@@ -682,7 +682,7 @@ class Pipeline:
         return run.program.stats(run.stats(), self._monitor)
 
     def describe(self) -> str:
-        """The stages of the pipeline, one a line, and what decoders do of the operators."""
+        """The stages of the pipeline, one a line, with the operators fused into decoders."""
         return "\n".join(map(str, self._built().program.compiled))
 
     def save_graph_to_dot_file(

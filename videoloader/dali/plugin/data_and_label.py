@@ -1,4 +1,4 @@
-"""`DataAndLabel`: what the iterators for classification add to those of their framework."""
+"""`DataAndLabel`: the two named outputs of iterators for classification."""
 
 from __future__ import annotations
 

@@ -266,11 +266,11 @@ class BatchIterator(Closing, ABC, Generic[Item]):
         return has_reader and (state["plan"] is None) == (self._planner is None)
 
     def _fits(self, states: Sequence[str]) -> bool:
-        """Whether there are as many pipelines; those of a reader may be more or fewer."""
+        """Whether there are as many pipelines; with a reader there may be more or fewer."""
         return len(states) == len(self._pipelines) or self._length.has_reader
 
     def _divide_anew(self, state: Mapping[str, Any]) -> None:
-        """Go on with what other shards have left."""
+        """Continue with the samples that other shards have left."""
         planner = self._planner
         if planner is None or not self._length.has_reader:
             raise ArgumentError(

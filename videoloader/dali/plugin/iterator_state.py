@@ -23,7 +23,7 @@ _STATE = {
 
 
 def check_state(state: object) -> None:
-    """Fail if this is not the state of an iterator; the error names what is wrong."""
+    """Raise an error that says why, if this is not the state of an iterator."""
     expected = "not what state_dict() of an iterator over pipelines gives"
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(f"the state is {expected}: it is a {type(state).__name__}")

@@ -1,1 +1,1 @@
-"""From listings and orders of videos to the clips that are wanted of them."""
+"""Readers: listings and orders of videos, and the clips that are wanted of them."""

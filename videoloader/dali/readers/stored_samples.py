@@ -1,4 +1,4 @@
-"""The reader of stored samples: batches of what a data set has at the places of an order."""
+"""The reader of stored samples: batches of a data set's samples in a given order."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class SampleReader:
         return [found.get(position, other) for position in range(len(attempts.wanted))]
 
     def after(self, wanted: tuple[Place, int]) -> Iterator[tuple[Place, int]]:
-        """Replacements for a sample that cannot be read: those after it in its shard."""
+        """Replacements for a sample that cannot be read: the following samples of its shard."""
         return ((place, self.order.number(place)) for place in self.order.behind(wanted[0]))
 
     def none_left(self, tries: int, error: VideoError) -> str:  # noqa: ARG002
@@ -224,11 +224,11 @@ class SampleReader:
         return samples
 
     def go_on(self, epochs: Epochs) -> None:
-        """Read what these epochs say from now on."""
+        """Continue with other epochs."""
         self.order = replace(self.order, epochs=epochs)
 
     def reset(self) -> None:
-        """Nothing to do: a reader never ends."""
+        """Does nothing: a reader never ends."""
 
     def meta(self) -> dict[str, Any]:
         """The result of `Pipeline.reader_meta`."""
@@ -237,7 +237,7 @@ class SampleReader:
     def _read(
         self, wanted: tuple[Place, int], found: tuple[Sample, ...] | Exception | None = None
     ) -> ReadSample | Exception:
-        """A sample, or why it cannot be read; `found` is what it is, if that is known."""
+        """A sample, or why it cannot be read; `found` is its identity, if that is known."""
         place, number = wanted
         name = self._samples.name(number)
         try:
@@ -310,7 +310,7 @@ def _check_order(arguments: Mapping[str, Any], *, by_files: bool) -> None:
 def open_reader(
     context: SourceContext, samples: StoredSamples, arguments: Mapping[str, Any]
 ) -> SampleReader:
-    """The reader of a data set; the arguments in `ORDER` are among those of the operator."""
+    """The reader of a data set; the operator's arguments include the ones in `ORDER`."""
     policy = context.errors.with_arguments({"on_error": arguments["on_error"]})
     if policy.on_error == "mask":
         policy = replace(policy, on_error="replace")

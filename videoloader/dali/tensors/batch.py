@@ -123,7 +123,7 @@ class Batch:
         return self._samples
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickling and copies: what it was made of."""
+        """Pickling and copying, by the values that the batch was made of."""
         return Batch, (self.data, self.layout, self.source_info)
 
     def __len__(self) -> int:

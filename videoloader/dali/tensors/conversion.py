@@ -74,7 +74,7 @@ def saturate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def saturate_numbers(numbers: Sequence[float], dtype: torch.dtype) -> tuple[float, ...]:
-    """`saturate` for a few numbers, such as those of an argument; cached.
+    """`saturate` for a few numbers, such as the values of an argument; cached.
 
     >>> saturate_numbers((2.5, -1.0), torch.uint8)
     (3.0, 0.0)

@@ -71,7 +71,7 @@ class Layout:
 
 
 class SampleTensor(torch.Tensor):
-    """A torch tensor with DALI's methods beside torch's.
+    """A torch tensor that also has DALI's methods.
 
     What is computed from it is a plain tensor.
 

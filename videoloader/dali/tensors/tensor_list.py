@@ -286,7 +286,7 @@ class TensorList(Computable):
         return next(iter(self._batch), None) if block is None else block
 
     def _hold(self, data: torch.Tensor | list[torch.Tensor]) -> None:
-        """The same samples in other memory. The batch may be that of others, so it stays."""
+        """Take the same samples in other memory; a batch that others share is not changed."""
         self._batch = Batch(data, self._batch.layout, self._batch.source_info)
 
     def _position(self, position: int) -> int:

@@ -27,7 +27,7 @@ _NARROWED = {
 
 
 class ScalarConstant:
-    """A number with an element type, which decides what the other operand is promoted to.
+    """A number with an element type, to which the other operand is promoted.
 
     Without `dtype`, bool is BOOL, int INT32 and float FLOAT; scalars of numpy and torch keep their
     types. Methods with the name of a type give the same number in that type.

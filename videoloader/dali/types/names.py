@@ -143,7 +143,7 @@ class DataType(_Numbered):
 
 
 class InterpType(_Numbered):
-    """How `fn.resize` computes a pixel; `TRIANGULAR` is `LINEAR` that always antialiases.
+    """Interpolation of `fn.resize`; `TRIANGULAR` is `LINEAR` that always antialiases.
 
     >>> InterpType.INTERP_CUBIC, int(InterpType.INTERP_CUBIC), InterpType("nearest")
     (InterpType.INTERP_CUBIC, 2, InterpType.INTERP_NN)
@@ -158,7 +158,7 @@ class InterpType(_Numbered):
 
 
 class ImageType(_Numbered):
-    """Colour space of decoded frames; `ANY_DATA` is that of the file.
+    """Colour space of decoded frames; `ANY_DATA` keeps the colour space of the file.
 
     >>> ImageType.RGB, int(ImageType.GRAY), ImageType(0)
     (ImageType.RGB, 2, ImageType.RGB)
@@ -172,7 +172,7 @@ class ImageType(_Numbered):
 
 
 class PipelineAPIType(Enum):
-    """How a pipeline is driven: by `run`, by an iterator, or by `schedule_run`.
+    """Way of running a pipeline: `run`, an iterator, or `schedule_run`.
 
     >>> PipelineAPIType(1)
     <PipelineAPIType.ITERATOR: 1>

@@ -1,4 +1,4 @@
-"""From surfaces to slots on the CPU: the converter for each form of output."""
+"""Converters from surfaces to slots on the CPU, one for each form of output."""
 
 from __future__ import annotations
 

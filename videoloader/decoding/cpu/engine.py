@@ -68,7 +68,7 @@ class CpuEngine:
         return self._images.decode(requests, form)
 
     def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
-        """Decode sounds: what each gives, or why it gives nothing."""
+        """Decode sounds; gives for each its result or its error."""
         tasks = map(SoundTask, requests)
         with self._lock:
             self._images.finish()
@@ -99,7 +99,7 @@ class CpuEngine:
         slots: dict[int, NDArray[Any]],
         sources: dict[int, TaskSource],
     ) -> list[Part]:
-        """Decode parts of a batch; what to decode in place of those that failed."""
+        """Decode parts of a batch; gives the parts to decode in place of failed ones."""
         begun, tasks = [], []
         for part in parts:
             clip = assembly.clips[part.runs[0].clip]

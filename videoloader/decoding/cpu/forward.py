@@ -37,7 +37,7 @@ _Part: TypeAlias = "tuple[int, int]"  # a packet, and which of its frames
 
 
 class Place(NamedTuple):
-    """How far a video was decoded: the last frame that was given, and the last packet fed."""
+    """Position up to which a video was decoded: the last frame given, and the last packet fed."""
 
     frame: int
     packet: int
@@ -66,7 +66,7 @@ def wanted_parts(index: VideoIndex, run: Run) -> dict[_Part, int]:
 
 
 class ForwardReader:
-    """A decoder that stands behind a packet of a video, and the frames it gave too early.
+    """A decoder that has read up to a packet of a video, and the frames it gave too early.
 
     Args:
         decoder: set up for the packets of the run, holding nothing.
@@ -113,7 +113,7 @@ class ForwardReader:
         self._newest = -1  # the frame that came last
 
     def leads_to(self, run: Run) -> bool:
-        """Whether what was fed so far is what a run begins with, and going on is worth it."""
+        """Whether the decoder already holds the start of a run, and continuing is worth it."""
         return (
             self._start <= int(run.packets[0])
             and Place(self.last_frame, self._last).leads_to(run)
@@ -175,7 +175,7 @@ class ForwardReader:
         return not wanted and not owed
 
     def _shown_later(self, run: Run) -> set[int]:
-        """Packets of a run whose frames are shown after those of the run.
+        """Packets of a run whose frames are shown after the run's wanted frames.
 
         Frames of the run may refer to them, and a decoder reports their damage only when they are
         shown. Empty for codecs that do not report damage.
@@ -194,7 +194,7 @@ class ForwardReader:
         )
 
     def _is_next(self, packet: int) -> bool:
-        """Whether no frame is missing in front of that of a packet."""
+        """Whether no frame is missing before the frame of a packet."""
         if not self._follows:
             return True
         newest, self._newest = self._newest, int(self._index.packet_frames[packet])
@@ -219,7 +219,7 @@ class ForwardReader:
                 self._early[packet, part] = frame
 
     def _payloads(self, run: Run, before: int) -> Iterator[tuple[int, bytes]]:
-        """Packets behind those that were fed: of the run, and as many as may be held back.
+        """Packets after the fed ones: of the run, and as many as the decoder may hold back.
 
         Args:
             run: to read.

@@ -123,11 +123,11 @@ class CpuDecoder:
 
     @property
     def stands_at(self) -> int:
-        """The last frame that was given, where this decoder may go on from it; -1 otherwise."""
+        """The last frame given, if this decoder may continue from it; -1 otherwise."""
         return -1 if self._forward is None else self._forward.last_frame
 
     def examine(self, plan: DecodePlan) -> Iterator[tuple[int, str | None]]:
-        """Decode as `decode` does, but say for each frame what is wrong with it, None if nothing.
+        """Decode as `decode` does, but give for each frame its damage, None if it is intact.
 
         Raises:
             SourceError: the file cannot be read as it was indexed.

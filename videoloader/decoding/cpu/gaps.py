@@ -34,7 +34,7 @@ class SliceGaps:
         self._key = -1, b""
 
     def explain(self, packet: int) -> bool:
-        """Whether a frame is marked for such gaps alone; it is not damaged then."""
+        """Whether a frame is marked only because slices are left out, and so is not damaged."""
         learned = self._index.learned
         if learned.has_gaps is None:
             learned.has_gaps = self._has_gaps()

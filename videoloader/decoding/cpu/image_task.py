@@ -1,4 +1,4 @@
-"""Some images for a worker process: where they lie in shared memory, and what decodes them."""
+"""A task for a worker process: images in shared memory, and the function that decodes them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Placed(NamedTuple):
     window: Window | None
 
     def file_in(self, memory: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Its file, in the memory of the batch."""
+        """The bytes of the image file, in the memory of the batch."""
         return memory[self.begin : self.end]
 
     def pixels_in(self, memory: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -41,7 +41,7 @@ class _Group(NamedTuple):
 
 
 class _Batch:
-    """The images of a batch, and what became of them so far. Any thread may make one."""
+    """The images of a batch, with their results so far. Any thread may make one."""
 
     def __init__(self, pool: CpuPool, requests: Sequence[ImageRequest], form: ImageForm) -> None:
         self._images, size = _places(requests, form)
@@ -67,7 +67,7 @@ class _Batch:
         return [self._group(each, is_first=True) for each in _groups(work, workers)]
 
     def take(self, group: _Group, made: Any, failure: Exception | None) -> list[_Group]:
-        """Take what became of a group; gives the groups to decode in its place."""
+        """Take the results or the error of a group; gives the groups to decode in its place."""
         if failure is None:
             for at, each in zip(group.positions, made, strict=True):
                 self._results[at] = _decoded(self._memory, self._images[at], each)
@@ -128,7 +128,7 @@ class ImageQueue:
         return batch.results
 
     def finish(self) -> None:
-        """Decode what there is, so that the pool is free; called with the lock held.
+        """Decode all waiting images, so that the pool is free; called with the lock held.
 
         Errors are raised in the threads of the batches, which go on where this stops.
         """

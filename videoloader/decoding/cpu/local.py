@@ -105,19 +105,19 @@ class LocalEngine:
         return [_made(request.decode, form) for request in requests]
 
     def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
-        """Decode sounds: what each gives, or why it gives nothing."""
+        """Decode sounds; gives for each its result or its error."""
         return [_made(request.decode) for request in requests]
 
     def sound_source(self, given: object, source: Source) -> Source:  # noqa: ARG002
-        """What a `ClipSoundRequest` of a video that is open reads; see `CpuEngine`."""
+        """The source for a `ClipSoundRequest` of an open video; see `CpuEngine`."""
         return source
 
     def stats(self) -> dict[str, int]:
-        """Counts: tasks, and those that failed."""
+        """Counts of tasks and of failed tasks."""
         return dict(self._stats)
 
     def close(self) -> None:
-        """Let go of the decoders, for good; what another thread is decoding is waited for."""
+        """Close the decoders, for good; waits for a decode in another thread."""
         self._use.is_closed = True
         if self._use.wait():
             self._close()

@@ -119,7 +119,7 @@ class CpuPool(Closing):
     def decode_files(
         self, tasks: Iterable[ImageTask] | Iterable[SoundTask]
     ) -> Generator[tuple[int, Any, Exception | None], None, None]:
-        """Do tasks of images or sounds as `decode` does others; also give what their orders do."""
+        """Run tasks of images or sounds; gives each number with its result or its error."""
         with closing(self._run(tasks)) as results:
             for result in results:
                 yield result.number, result.value, result.failure

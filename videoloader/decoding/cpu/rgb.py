@@ -171,7 +171,7 @@ class RgbConverter:
         slot: NDArray[Any],
         view: View,
     ) -> bool:
-        """Fill a slot with a part of what swscale makes; False where it takes more than that."""
+        """Fill a slot with a part of swscale's picture; False if more is needed than cropping."""
         if self._output.dtype not in ("uint8", "uint16") or box[2:] != size:
             return False
         coded = frame.height, frame.width

@@ -86,7 +86,7 @@ class CpuTask:
         return np.array(sorted({frame for frame, _, _ in self.wants}), np.int64)
 
     def perform(self, worker: Worker) -> Work:
-        """Decode in a worker process; returns what it took."""
+        """Decode in a worker process; returns its counters."""
         where = id(self.source) if isinstance(self.source, bytes | mmap) else self.source
         # What is open keeps the index and the mapped file, so no others get their ids.
         key = (id(self.index), where, self.whole)
@@ -268,7 +268,7 @@ def _close_all(opened: OrderedDict[Any, _Opened]) -> None:
 
 
 def load_libraries() -> None:
-    """Load what the tasks of a worker process need, and bound the threads of libraries."""
+    """Load the libraries for the tasks of a worker process, and limit their threads."""
     import av.filter
     import av.video.reformatter  # noqa: F401
     import cv2

@@ -98,7 +98,7 @@ def has_all_scans(data: memoryview) -> bool:
 
 
 def with_longer_scans(data: memoryview) -> bytes:
-    """A JPEG with more bits behind each run of coded blocks.
+    """A JPEG with more bits after each run of coded blocks.
 
     A decoder ignores them where the blocks are complete. Where they are not, it decodes these bits
     to other pixels than the zeros that it takes otherwise.

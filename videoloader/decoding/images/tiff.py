@@ -74,7 +74,7 @@ class Directory:
 
     @property
     def bits(self) -> Sequence[int]:
-        """Of each sample of a pixel."""
+        """Bits of each sample of a pixel."""
         return self.numbers(_BITS, _MOST_CHANNELS) or (1,)
 
     @property
@@ -210,7 +210,7 @@ def check_strips(directory: Directory) -> None:
 
 
 def as_strips_of_words(data: memoryview, directory: Directory) -> Iterator[memoryview]:
-    """Grey images of 16 bits that hold the strips or tiles of an image, those of one size each.
+    """Grey images of 16 bits from the strips or tiles of an image, one for each size.
 
     OpenCV tells of the end of a strip only where samples have 16 bits; of 8 bits, zeros are left.
     None of images that are stored in another way.
@@ -261,7 +261,7 @@ def _pieces(directory: Directory) -> Iterator[tuple[int, int, int]]:
 
 
 def _check_values(directory: Directory) -> None:
-    """Refuse entries that share their values: libtiff reads and keeps those of each."""
+    """Refuse entries that share their values, since libtiff reads and keeps them for each."""
     whole = len(directory.fields)
     values = 0
     for kind, count, value in directory.entries.values():
@@ -277,7 +277,7 @@ def _check_values(directory: Directory) -> None:
 
 
 def _strip_bytes(directory: Directory) -> int:
-    """Maximum bytes of a strip or tile: those of the whole image, plus a margin."""
+    """Maximum bytes of a strip or tile: the whole image plus a margin."""
     width, height = directory.one(_WIDTH, 0) + 4096, directory.one(_HEIGHT, 0) + 4096
     bits = max(directory.bits)
     return width * height * directory.stored * (bits + 7) // 8

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Submitted(NamedTuple):
-    """A run on its way; `parts` are those that it was joined of, to be read on."""
+    """A run that was submitted; `parts` are the runs that it was joined from, to be continued."""
 
     run: MergedRun
     future: Future[Any]
@@ -139,7 +139,7 @@ class GpuEngine:
     def _settle(
         self, futures: Sequence[Future[Any]], memory: object, stream: torch.cuda.Stream | None
     ) -> None:
-        """Cancel jobs and wait for those that have begun, also after an error.
+        """Cancel jobs and wait for the ones that have begun, also after an error.
 
         After this, nothing but queued conversions writes to the memory of their clips.
 
@@ -382,7 +382,7 @@ class GpuEngine:
 
 
 def _joined(runs: Sequence[MergedRun]) -> MergedRun:
-    """Runs of one video as one, for a session that decodes what is in between as well."""
+    """Runs of one video joined to one, for a session that also decodes the packets in between."""
     if len(runs) == 1:
         return runs[0]
     joined = Run.joined([run.run for run in runs])

@@ -222,7 +222,7 @@ class Feeder:
             feed.close()
 
     def _behind(self, run: Run, source: Source) -> Iterator[tuple[list[int], bytes]]:
-        """Yield packets behind those that were fed, up to the last that a run may need, likewise.
+        """Yield the packets after the fed ones, up to the last that a run may need, likewise.
 
         Of the first run, packets that only frames before it need are left out.
         """
@@ -289,7 +289,7 @@ class Feeder:
         return list(zip(packets, frames, strict=True))
 
     def _wanted(self, frames: list[tuple[int, Any]], missing: set[int]) -> list[tuple[int, Any]]:
-        """The frames of a call that are missing; those behind them are held for later runs."""
+        """The missing frames of a call; frames after them are held for later runs."""
         found = [pair for pair in frames if pair[0] in missing]
         missing.difference_update([packet for packet, _ in found])
         if not self._reads_on:
@@ -395,7 +395,7 @@ class _ShownOrder:
         self._sure = len(self._packets)
 
     def check(self, packet: int) -> None:
-        """Check that no frame up to that of a packet is missing, which began a call.
+        """Check that no frame is missing up to the frame of a packet, the first of a call.
 
         Raises:
             DecodeError: it came without the timestamp of its call.

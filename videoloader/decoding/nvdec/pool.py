@@ -123,7 +123,7 @@ class NvdecPool:
         return [waiting.future for waiting in added]
 
     def reading(self, source: Source, index: VideoIndex, runs: Sequence[Run]) -> Reading | None:
-        """The reading that goes on to runs of a video, where its file stays open between calls.
+        """The reading that continues with runs of a video whose file stays open between calls.
 
         Args:
             source: of the video.

@@ -34,7 +34,7 @@ MOST, LARGE = 64, 100 << 20  # frames and bytes of a chunk
 
 
 class GpuReader:
-    """Decodes chunks of consecutive frames of a video; a session goes on from one to the next.
+    """Decodes chunks of consecutive frames of a video, in one session from chunk to chunk.
 
     What all chunks share is worked out once: a chunk costs the interpreter little more than the
     calls of the decoder that it takes. For one thread.
@@ -94,7 +94,7 @@ class GpuReader:
         return [frame for found in cuts for frame in found]
 
     def begin(self, first: int, last: int) -> BegunChunk:
-        """Begin to decode the frames from `first` up to `last`, which is not one of them.
+        """Begin to decode the frames from `first` up to `last` (exclusive).
 
         Raises:
             UnsupportedError: a GPU does not decode them.

@@ -54,7 +54,7 @@ class KeptIndexes:
             return index
 
     def add(self, place: Hashable, index: VideoIndex) -> None:
-        """Keep an index, and drop those that were not used for longest if it gets too much."""
+        """Keep an index, and drop the least recently used ones if the cache is full."""
         with self._lock:
             self._keep_ready(place, index)
             self._drop_packed(place)
@@ -83,7 +83,7 @@ class KeptIndexes:
 
 
 def _memory_of(index: VideoIndex) -> int:
-    """Bytes of an index: its tables, those worked out from them, and what was learned."""
+    """Bytes of an index: its tables, derived tables, and facts learned while decoding."""
     tables = [value.nbytes for value in [*vars(index).values()] if isinstance(value, np.ndarray)]
     return sum(tables) + (index.learned.nbytes if "learned" in vars(index) else 0)
 

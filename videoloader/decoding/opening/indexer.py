@@ -44,7 +44,7 @@ class IndexCommand:
 
 
 class Indexer:
-    """Indexes here what needs no code of FFmpeg, and the rest in a worker process.
+    """Indexes files here if that needs no code of FFmpeg, and others in a worker process.
 
     The process starts when it is needed, and stays. Threads may share an indexer; they take turns
     at the process.
@@ -104,5 +104,5 @@ class Indexer:
 
 
 def load_libraries() -> None:
-    """Load what indexing by FFmpeg needs."""
+    """Load the libraries for indexing by FFmpeg."""
     import av  # noqa: F401

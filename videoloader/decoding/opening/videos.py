@@ -33,7 +33,7 @@ def identity(source: VideoSource | Source | Item) -> Hashable:
 
 
 def source_name(source: object) -> str:
-    """A source for messages: a path, what is public of a URL, or its type."""
+    """A source for messages: a path, the public part of a URL, or its type."""
     if isinstance(source, Source | Item):
         return source.name
     if isinstance(source, str | os.PathLike):
@@ -146,7 +146,7 @@ def _open(
     place: Hashable,
     given: VideoSource | Source | Item,
 ) -> _Opened:
-    """Open a source, and find its index if its place is among those that want one."""
+    """Open a source, and find its index if its place needs one."""
     source = None
     try:
         with blamed_on(source_name(given)):
@@ -176,7 +176,7 @@ def _with_index(
     made: VideoIndex | VideoError | None,
     index: VideoIndex | None,
 ) -> OpenedVideo | VideoError:
-    """A video with the index that was given, if it is that of the source, or else the one made."""
+    """A video with the given index if it fits the source, else with a new one."""
     if isinstance(source, VideoError):
         return source
     if index is None:

@@ -39,7 +39,7 @@ class DecoderCounts:
 
 
 class PacketFeed:
-    """Reads the packets of runs, and leaves out what the plan could not know to be needless.
+    """Reads the packets of runs, without packets that turn out to be needless.
 
     Not for sharing between threads.
 

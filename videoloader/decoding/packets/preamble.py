@@ -121,7 +121,7 @@ def _writer(nal: NalSyntax, messages: Iterable[bytes]) -> list[bytes]:
 
 
 def _sets_grain(unit: bytes) -> bool:
-    """Whether an HEVC message sets film grain; FFmpeg keeps that up to the next such message."""
+    """Whether an HEVC message sets film grain, which FFmpeg keeps up to the next one."""
     data = unescape(unit[2:])
     while len(data) > 2:
         numbers = []

@@ -1,4 +1,4 @@
-"""What the samples of a picture mean: matrix, range, and where chroma lies."""
+"""Colour of the samples of a picture: matrix, range, and position of chroma."""
 
 from __future__ import annotations
 

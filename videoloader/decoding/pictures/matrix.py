@@ -1,4 +1,4 @@
-"""From samples to RGB: the equations of ITU-T H.273, section 8.3, as one affine map."""
+"""Conversion of samples to RGB: the equations of ITU-T H.273, section 8.3, as an affine map."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _FIRST_PLACE, _FIRST_VALUE = 326, -400  # of its table for limited range; black,
 def to_rgb(
     surface: Surface, matrix: str, range_: str, reformatter: VideoReformatter, form: str = "rgb24"
 ) -> Surface:
-    """A surface as RGB, bit for bit what PyAV's `to_ndarray(format="rgb24")` gives.
+    """A surface as RGB, bit for bit equal to PyAV's `to_ndarray(format="rgb24")`.
 
     Args:
         surface: a decoded picture; as it is if it is RGB already.
@@ -167,7 +167,7 @@ class RgbScaler:
         self._key: tuple[Any, ...] = ()
 
     def scale(self, surface: Surface, matrix: str, range_: str, size: tuple[int, int]) -> Surface:
-        """A surface at (height, width); the other arguments are those of `to_rgb`."""
+        """A surface resized to (height, width), with the other arguments of `to_rgb`."""
         options = f"{size[1]}:{size[0]}:flags=bicubic"
         frame = surface.frame
         if not _is_rgb(surface):
@@ -207,7 +207,7 @@ def _frame_in_range(surface: Surface, range_: str) -> VideoFrame:
 def swscale_matrix(
     matrix: str, range_: str, *, bit_depth: int, storage_bits: int, subsampled: bool
 ) -> NDArray[np.float64]:
-    """(3, 4): what the GPU's kernel needs to convert as swscale (FFmpeg 8) does on x86.
+    """Matrix (3, 4) with which the GPU's kernel converts as swscale (FFmpeg 8) does on x86.
 
     Args:
         matrix: FFmpeg's name of the matrix coefficients.

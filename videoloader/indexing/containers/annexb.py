@@ -106,7 +106,7 @@ def packet_begins(units: AnnexBUnits, source: Source, starts: Ints) -> Ints:
 
 
 def _begins_picture(units: AnnexBUnits, numbers: Ints) -> Flags:
-    """For each slice but the first, whether its picture differs from that of the previous one."""
+    """For each slice but the first, whether it belongs to another picture than the previous one."""
     heads = units.heads[numbers]
     if units.nal.has_sub_layers:
         first: Flags = heads[1:, 2] >= 0x80  # first_slice_segment_in_pic_flag

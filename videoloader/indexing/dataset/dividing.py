@@ -1,4 +1,4 @@
-"""How videos are divided: by hashes of texts, the same in every version, or in runs by size."""
+"""Division of videos: by hashes of texts, the same in every version, or in runs by size."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _check_codecs(names: Sequence[str]) -> None:
 
 
 def _container_names(names: Sequence[str]) -> list[str]:
-    """Names that indexes have for these containers: those of this library and of its demuxers.
+    """Names that indexes have for these containers, of this library's and FFmpeg's demuxers.
 
     Raises:
         ArgumentError: a name is no container, such as the ending of a file.

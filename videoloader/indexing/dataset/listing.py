@@ -159,7 +159,7 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _not_listed(places: Any) -> str:
-    """Why a value is no list of videos, and what to give instead; empty if it may be one."""
+    """Reason why a value is no list of videos, with advice; empty if it may be one."""
     if _is_dataset(places):
         return (
             "a data set index is indexed already; dataset.write(out) writes some of its videos, "
@@ -183,7 +183,7 @@ def _not_listed(places: Any) -> str:
 
 
 def _not_one(place: Any) -> str:
-    """What to give instead of something that is no video; empty where that is unknown."""
+    """Advice for something that is no video; empty if there is none."""
     if _is_dataset(place):
         return f"; {_MERGING}"
     if _is_open(place):

@@ -1,4 +1,4 @@
-"""Columns of a data set index that describe a video beside its format: rates, GOPs, audio, HDR."""
+"""Columns of a data set index that measure a video: rates, GOPs, audio, HDR."""
 
 from __future__ import annotations
 

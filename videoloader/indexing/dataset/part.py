@@ -132,7 +132,7 @@ def _as_row(values: dict[str, Any]) -> Row:
 def write_rows(
     target: Path, rows: Iterator[Row], root: str | None, *, skipped: Skipped, **facts: Any
 ) -> None:
-    """Write the Parquet file, whole or not at all; `facts` are those of `table_writer`."""
+    """Write the Parquet file, whole or not at all; `facts` as in `table_writer`."""
     with table_writer(target, root, skipped=skipped, **facts) as writer:
         while group := list(islice(rows, GROUP)):
             writer.write_table(_table(group))
@@ -200,7 +200,7 @@ def write_part(
 
 
 def stored_splits(path: Path) -> int:
-    """How often the rows of a data set index were chosen by `split`."""
+    """Number of times that the rows of a data set index were chosen by `split`."""
     with reading(path):
         stored = read_metadata(path).get(_SPLITS, b"0")
         if not re.fullmatch(rb"[0-9]{1,9}", stored):
@@ -218,7 +218,7 @@ def _shard_text(shard: tuple[int, int]) -> str:
 
 
 def _further(dataset: StoredRows, joined: pa.Table | None) -> pa.Schema:
-    """The columns that are not those of every data set index."""
+    """The columns that not every data set index has."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -160,7 +160,7 @@ class StoredRows(Closing):
 
     @property
     def column_names(self) -> list[str]:
-        """Names of all columns but the indexes: ours, then those that were joined and written."""
+        """Names of all columns but the indexes: ours, then joined and written ones."""
         import pyarrow.parquet as pq
 
         from videoloader.indexing.dataset.rows import schema
@@ -232,7 +232,7 @@ class StoredRows(Closing):
         self._open()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the first rows."""
+        """HTML for notebooks: the first rows."""
         names = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
         rows = self.columns(names).slice(0, _SHOWN).to_pylist()
         more = len(self) - len(rows)

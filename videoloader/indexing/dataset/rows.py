@@ -237,7 +237,7 @@ def is_stored(text: str) -> bool:
 
 
 class Begun(NamedTuple):
-    """An indexed video whose row is not made yet; arguments are those of `begin_row`."""
+    """An indexed video whose row is not made yet, with the arguments of `begin_row`."""
 
     item: Item
     root: str | None
@@ -246,7 +246,7 @@ class Begun(NamedTuple):
 
 
 def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
-    """Index a video; a failure becomes a row with its error. Arguments are those of `begin_row`."""
+    """Index a video; a failure becomes a row with its error. Takes the arguments of `begin_row`."""
     return _finished(begin_row(item, headers=headers, root=root))
 
 
@@ -292,7 +292,7 @@ def _finished(begun: Begun | Row) -> Row:
 
 
 def storable(row: Row) -> Row:
-    """The row, or that of a failure if a column cannot hold one of its values."""
+    """The row, or the row of a failure if a column cannot hold one of its values."""
     try:
         row.check()
     except ValueError as error:
@@ -419,7 +419,7 @@ def check_schema(found: pa.Schema, path: Path) -> None:
 
 
 def with_later_columns(found: pa.Schema) -> pa.Schema:
-    """The columns of an older file, and those that it lacks and that are null for its rows."""
+    """The columns of an older file, and null for columns that it lacks."""
     later = [field for field in schema() if field.name not in ("key", *found.names)]
     for field in later:
         found = found.append(field)

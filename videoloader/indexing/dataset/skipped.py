@@ -51,7 +51,7 @@ class Skipped:
             del paths[_NAMED:]
 
     def update(self, other: Skipped, root: str | None = None) -> None:
-        """Add what was skipped in another listing, unless it is known.
+        """Add the skipped paths of another listing that are not known yet.
 
         Shards of a job list the same, so of each reason the larger count is taken where paths are
         the same, else the sum.
@@ -101,7 +101,7 @@ class Skipped:
 
     @classmethod
     def decode(cls, data: bytes) -> Skipped:
-        """From the bytes of `encode`; from none, nothing was skipped.
+        """Decode the bytes of `encode`; empty bytes mean that nothing was skipped.
 
         Raises:
             ValueError: the bytes are of something else.
@@ -141,7 +141,7 @@ class Skipped:
 
 
 def _whole(path: str, root: str | None) -> str:
-    """The path of what was skipped, which need not be below the root of the videos."""
+    """The path of a skipped file, which need not be below the root of the videos."""
     with suppress(FormatError):
         return Item(path).under(root).path
     return path

@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 def returned_row(task: Any, result: Row | TaskFailure) -> Row:
-    """The row that a worker returned, or that of its failure; `task[1]` is the video."""
+    """The row that a worker returned, or the row of its failure; `task[1]` is the video."""
     if isinstance(result, TaskFailure):
         item: Item = task[1]
         return Row(item, None, {}, error=f"{item.name}: {result.reason}", kind=result.kind)

@@ -70,7 +70,7 @@ class Videos:
 
     @property
     def videos(self) -> Videos:
-        """These."""
+        """These videos themselves."""
         return self
 
     @property
@@ -87,7 +87,7 @@ class Videos:
         return [*self.dataset.column_names, *joined]
 
     def columns(self, wanted: list[str] | None = None) -> pa.Table:
-        """Some columns of the data set or joined ones; row i is that of the data set.
+        """Some columns of the data set or joined ones, with the rows of the data set.
 
         Raises:
             ArgumentError: there is no such column.
@@ -514,7 +514,7 @@ def open_dataset(
     check: Check = "size",
     sign: Sign | None = None,
 ) -> DatasetIndex:
-    """Open what `index_dataset` wrote.
+    """Open a data set index, which `index_dataset` wrote.
 
     The first opening of a new file creates a cache: next to it, or in the user's cache folder
     (`XDG_CACHE_HOME`) if that is not writable, or else in memory. If several processes do so at

@@ -116,7 +116,7 @@ class NalScan:
                 self.order_known = False
 
     def warnings(self, name: str) -> tuple[str, ...]:
-        """Warnings about the pictures; `name` is that of the file."""
+        """Warnings about the pictures; `name` is the name of the file."""
         if not self.is_damaged:
             return ()
         return (

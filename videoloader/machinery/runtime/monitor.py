@@ -1,4 +1,4 @@
-"""Counts what a run does: time of operators, work of decoders, batches that its consumer takes."""
+"""Counters of a run: time of operators, work of decoders, batches that its consumer takes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class _Failures(Protocol):
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """Number of failures."""
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """File and cause of each."""
@@ -97,7 +97,7 @@ class _Run(Protocol):
     """A loader or pipeline."""
 
     def stats(self) -> RunStats:
-        """Its statistics so far."""
+        """Statistics of the run so far."""
 
 
 class Monitor:

@@ -86,12 +86,12 @@ class InOrder:
             return self.taken - 1, item
 
     def begin(self) -> None:
-        """Wait for room behind, then give back the room of an item that was taken."""
+        """Wait for room in the next queue, then give back the room of the item that was taken."""
         self.behind.reserve()
         self._before.free()
 
     def give(self, place: int, item: Any) -> None:
-        """Hand on an item after those before it; does not wait for them."""
+        """Hand on an item once all earlier ones are handed on; does not wait for them."""
         with self._giving:
             self._early[place] = item
             while self._given in self._early:
@@ -140,7 +140,7 @@ class Numbers:
         return self._allowed is not None and self._given == self._next == number
 
     def pass_by(self) -> int:
-        """Take the next number in another thread, while that of the first stage is idle."""
+        """Take the next number in another thread, while the thread of the first stage is idle."""
         self._given += 1
         self._next += 1
         return self._next - 1

@@ -169,7 +169,7 @@ class RunStats(Mapping[str, OperatorStats]):
         )
 
     def since(self, earlier: RunStats) -> RunStats:
-        """The difference to earlier statistics of the run; queues and engines are those of now."""
+        """The difference to earlier statistics of the run; queues and engines as they are now."""
         before = {stage.name: stage for stage in earlier.stages}
         return RunStats(
             operators={
@@ -227,7 +227,7 @@ class RunStats(Mapping[str, OperatorStats]):
         return "NVDEC" if self.engines.get("nvdec_percent", 0) >= _FULL else self.work.limit
 
     def as_dict(self) -> dict[str, float]:
-        """All numbers under flat names: what `add_scalar` or `wandb.log` take.
+        """All numbers under flat names, for `add_scalar` or `wandb.log`.
 
         Names of stages, operators and engines stand between slashes: `stage/decode/queued`.
         """
@@ -272,7 +272,7 @@ class RunStats(Mapping[str, OperatorStats]):
         return line
 
     def _waiting(self) -> str:
-        """Whether the consumer waits, and for which stage; and what takes its own time."""
+        """Text: whether the consumer waits, for which stage, and which operators take its time."""
         if self.batches < 2:
             return "who waits is known from the second batch on"
         if self.waited_share < 0.01:

@@ -1,4 +1,4 @@
-"""A thread of a stage, which takes items from one queue and puts what it makes into the next.
+"""A thread of a stage, which takes items from one queue and puts results into the next.
 
 A stage that runs in the thread of the consumer has one of these too, which is never started: the
 consumer has it do one item after the other.
@@ -114,7 +114,7 @@ class StageThread(threading.Thread):
         self._fail = fail
 
     def begin(self, closing: Sequence[Any]) -> None:
-        """Start; `closing` is what to close so that it ends, should the interpreter exit."""
+        """Start; `closing` are closed to end the thread if the interpreter exits."""
         _running[self] = closing
         self.start()
 
@@ -208,7 +208,7 @@ _running: weakref.WeakKeyDictionary[threading.Thread, Sequence[Any]] = weakref.W
 
 @atexit.register
 def _end_all() -> None:
-    """End what was not closed: a thread in native code must not outlive the interpreter."""
+    """End threads that were not closed: one in native code must not outlive the interpreter."""
     # `keyrefs` copies at once; threads that end take themselves out meanwhile.
     threads = [thread for ref in _running.keyrefs() if (thread := ref()) is not None]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Runs items through stages that overlap: a thread for each stage, a bounded queue behind it.
+"""Runs items through stages that overlap: each has a thread, and a bounded queue after it.
 
 The threads hold no reference to the runner, so that a runner that is dropped is collected. Its
 finalizer closes the queues. It may run at any line of any thread, so it takes no lock and waits for

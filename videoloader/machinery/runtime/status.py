@@ -1,4 +1,4 @@
-"""The status file of a process: what its loaders and pipelines are doing, for `videoloader top`.
+"""The status file of a process, about its loaders and pipelines, for `videoloader top`.
 
 Only with `VIDEOLOADER_STATUS` in the environment: `1`, or a folder for the files. A process has one
 file, `<pid>.json`, which is replaced as a whole, and taken away when the process ends or nothing
@@ -60,7 +60,7 @@ class StatusFile:
             self._before.pop(monitor, None)
 
     def tell(self, monitor: Any, run: Any, stats: RunStats) -> None:
-        """Write what a run has done."""
+        """Write the statistics of a run."""
         with self._lock:
             before = self._before.get(monitor, RunStats())
             self._before[monitor] = stats

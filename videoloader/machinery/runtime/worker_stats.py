@@ -18,7 +18,7 @@ _WHOLE = ("packets", "bytes", "decoded", "used", "cache_hits", "cache_misses")
 
 
 class WorkerStats:
-    """Counts what processes do in memory that they share. It pickles into workers.
+    """Counters of several processes, in memory that they share. Can be pickled into workers.
 
     It also writes the status file, if this process has one.
 
@@ -51,7 +51,7 @@ class WorkerStats:
         self._monitor.take(_Worker(self, slot), samples)
 
     def read(self, slots: slice = slice(None)) -> WorkerRunStats:
-        """Statistics of all processes so far, or of those in some slots."""
+        """Statistics so far of all processes, or of the processes in some slots."""
         rows = self._counts[slots]
         rows = rows[rows[:, _AT["batches"]] > 0]
         total = dict(zip(_COLUMNS, rows.sum(0).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Checks of numbers, choices and truth values that users pass; errors name what is allowed.
+"""Checks of numbers, choices and truth values that users pass; errors name the allowed ones.
 
 >>> whole_number("workers", "2")
 Traceback (most recent call last):

@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Closing:
-    """Base of what holds a resource until `close`; works in a `with` block."""
+    """Base class of objects that hold a resource until `close`; works in a `with` block."""
 
     @abstractmethod
     def close(self) -> None:

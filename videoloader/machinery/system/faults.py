@@ -162,7 +162,7 @@ def raise_shortage(error: BaseException, name: object) -> None:
 
 
 def raise_too_large(error: Exception, name: object) -> None:
-    """Raise an `OutOfMemoryError` if a library could not allocate what it was asked for."""
+    """Raise an `OutOfMemoryError` if a library could not allocate memory."""
     if not isinstance(error, VideoError) and _is_memory(error):
         raise OutOfMemoryError(f"{name}: not enough memory ({_first_line(error)})") from error
 

@@ -1,4 +1,4 @@
-"""A folder of files that take no more than a number of bytes: those unused for longest go.
+"""A folder of files with a limit of bytes; the least recently used files are removed.
 
 Files are named by digests, in one of 256 folders. Processes share them without locks: one is
 written under a temporary name and renamed, so it is whole or not there, and read through one
@@ -134,7 +134,7 @@ class KeptFiles:
         return data
 
     def discard(self, key: str) -> None:
-        """Remove the file of a key, whose content is not what was written."""
+        """Remove the file of a key, because its content has changed."""
         with suppress(OSError):
             self.path(key).unlink()
 
@@ -209,7 +209,7 @@ class KeptFiles:
         return min(limit - total, max(limit // _SHARE, size))
 
     def _files(self, part: int) -> Iterator[tuple[float, int, str]]:
-        """Time of last use, bytes and path of each file, without those that were left behind."""
+        """Time of last use, bytes and path of each file, without abandoned ones."""
         now = time.time()
         for number in range(part, _FOLDERS, self._parts):
             with suppress(FileNotFoundError), os.scandir(self.folder / f"{number:02x}") as entries:

@@ -101,7 +101,7 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
 
 
 def documented(*sources: type) -> Callable[[_T], _T]:
-    """Add descriptions of fields from other docstrings to that of a dataclass or TypedDict.
+    """Add descriptions of fields from other docstrings to a dataclass or TypedDict.
 
     Args:
         *sources: TypedDicts with keys of the same names and meanings.

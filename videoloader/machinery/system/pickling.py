@@ -100,7 +100,7 @@ def _dumps(value: Any) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles lambdas, inner functions and those of `pickle_by_value` as code."""
+    """Pickles lambdas, inner functions and functions of `pickle_by_value` as code."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, ModuleType):

@@ -163,7 +163,7 @@ def suggests_names(made: _T) -> _T:
 
 
 def suggests_attributes(made: type[_T]) -> type[_T]:
-    """Decorator: an attribute that a class lacks is answered with what there is in its place."""
+    """Decorator: for an attribute that a class lacks, the error names the one to use instead."""
 
     def no_such_attribute(self: Any, name: str) -> Any:
         if hasattr(type(self), name):  # a property whose own error this hides: once more

@@ -96,7 +96,7 @@ def written_whole(target: Path, *, looks_around: bool = True) -> Iterator[Path]:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what killed processes left in a folder; this process looks at each folder once."""
+    """Remove files of killed processes from a folder; this process looks at each folder once."""
     if folder in _looked_at:
         return
     if len(_looked_at) >= _MOST_FOLDERS:

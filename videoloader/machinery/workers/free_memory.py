@@ -76,7 +76,7 @@ def available_memory(root: Path = CONTROL_GROUP, meminfo: Path = _MEMINFO) -> in
 
 
 def _numbers(file: Path, *names: str) -> dict[str, int]:
-    """The number behind each of these names in a file, of those that begin a line."""
+    """The number after each of these names in a file, where the name begins a line."""
     with suppress(OSError):
         text = "\n" + file.read_text()
         found = {name: re.search(rf"\n{name} +(\d+)", text) for name in names}

@@ -107,7 +107,7 @@ def connect(ray: bool | str) -> Any:
 
 
 def warn_of_missing_gpus(module: Any, gpus: float) -> None:
-    """Give a `RuntimeWarning` if no node has so many GPUs: Ray waits for one without an error."""
+    """Give a `RuntimeWarning` if no node has enough GPUs: Ray waits for one without an error."""
     nodes = (node["Resources"] for node in module.nodes() if node["Alive"])
     most = max((node.get("GPU", 0.0) for node in nodes), default=0.0)
     if most < gpus:

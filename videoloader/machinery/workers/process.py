@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it; `protocol` tells what both ends do."""
+"""A worker process as its parent sees it; `protocol` describes both ends."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Parcel(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What a worker has: segments of shared memory, and numbers of values, the latest used last."""
+    """Contents of a worker: segments of shared memory and numbers of values, last used last."""
 
     segments: frozenset[int] = frozenset()
     values: tuple[int, ...] = ()
@@ -245,7 +245,7 @@ class WorkerProcess(Generic[_Task]):
             self._process.returncode = 0  # so that nobody waits for it
 
     def _packed(self, parcel: Parcel) -> tuple[bytes, list[int], _Known]:
-        """The bytes of a message, the files that follow, and what the worker has after it."""
+        """The bytes of a message, the files that follow, and the worker's contents after it."""
         segments, values = self._known
         references: dict[int, tuple[Any, ...]] = {}  # by `id` of an array or a value: how to get it
         new: tuple[int, ...] = ()

@@ -72,7 +72,7 @@ class WorkerCommand(Protocol):
 
 
 class Header(NamedTuple):
-    """Pickled in front of an order or a reply: what the worker gets and forgets before it.
+    """Part before an order or a reply: values that the worker gets and forgets before it.
 
     Attributes:
         segments: new ones, whose open files follow.
@@ -191,7 +191,7 @@ class Worker:
             self._connection.send(message)
 
     def _receive(self) -> WorkerCommand | Reply:
-        """Receive a message, after what it refers to. An error here ends the worker."""
+        """Receive a message and first the values it refers to. An error here ends the worker."""
         try:
             data = self._connection.recv_bytes()
             if not data:

@@ -210,7 +210,7 @@ class _Observer:
 
 @dataclass(frozen=True, slots=True)
 class _Processes:
-    """What runs for a pool, under the names of DALI, whose tests look for what is left of it."""
+    """Processes of a pool under DALI's names, as DALI's tests look for remaining ones."""
 
     _observer: _Observer
 

@@ -174,7 +174,7 @@ class Packing:
         return BatchPlan(shapes, tokens, self.max_tokens, repr(self), order, cut)
 
     def _cut(self, numbers: NDArray[Any], *, tokens: NDArray[np.int64], group: int) -> BatchList:
-        """Pack groups of samples in their order; those of a group are of one video."""
+        """Pack groups of samples, each of one video, in their order."""
         numbers = numbers.reshape(-1, group)
         sizes = tokens[numbers[:, 0] % len(tokens)] * group
         packs = pack_first_fit(sizes, self.max_tokens, max(self.window // group, 1))

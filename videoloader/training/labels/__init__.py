@@ -1,1 +1,1 @@
-"""Labels and other columns of samples, from tables, folders and files beside the videos."""
+"""Labels and other columns of samples, from tables, folders and files next to the videos."""

@@ -1,4 +1,4 @@
-"""Files that belong to a clip: beside it in its folder, or in its tar archive.
+"""Files that belong to a clip, in its folder or its tar archive.
 
 As in WebDataset, what belongs together has one name up to the first dot of the last part of the
 path, and in an archive lies together.

@@ -1,4 +1,4 @@
-"""Columns that go along with samples: of a data set index, of a table, of files beside clips."""
+"""Columns of samples: from a data set index, a table, or files next to clips."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class _MissingBridgeError(UnsupportedError, ImportError):
 
 
 class _Current(threading.local):
-    """The type of this thread; threads begin with that of the main thread."""
+    """The type of this thread; threads begin with the type of the main thread."""
 
     shared = "native"
 

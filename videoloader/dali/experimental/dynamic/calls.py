@@ -140,7 +140,7 @@ def runs_on(
 
 
 def _input(value: Any, count: int, *, to_cpu: bool) -> Any:
-    """An input as a batch; what is none is the same for every sample."""
+    """An input as a batch; a value that is no batch is the same for every sample."""
     if isinstance(value, Batch):
         return value.plain.cpu() if to_cpu else value.plain
     if _is_list_of_files(value):

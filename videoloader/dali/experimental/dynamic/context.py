@@ -35,7 +35,7 @@ class _Entered:
         undo.close()
 
     def _begin(self, undo: ExitStack) -> None:
-        """Change what holds within the block; `undo` restores it."""
+        """Change settings for the block; `undo` restores them."""
 
 
 def _innermost(kind: type[Any]) -> Any:
@@ -167,7 +167,7 @@ def set_num_threads(count: int | None) -> None:
 
 
 def get_num_threads() -> int:
-    """The number of threads of readers outside of contexts; by default that of processors.
+    """Threads of readers outside of contexts; by default one for each processor.
 
     >>> get_num_threads() == usable_processors()
     True
@@ -176,7 +176,7 @@ def get_num_threads() -> int:
 
 
 class EvalContext(_Entered):
-    """What calls within a `with` block use.
+    """Threads, GPU and stream for the calls in a `with` block.
 
     Args:
         num_threads: of readers that begin in the block.

@@ -155,7 +155,7 @@ def dtype(value: Any) -> DType:
 
 
 def type_id(value: Any) -> types.DataType:
-    """The member of `videoloader.dali.types.DataType`; takes what `dtype` takes.
+    """The member of `videoloader.dali.types.DataType`, from the same values as `dtype`.
 
     >>> type_id("f16"), type_id(uint8)
     (DataType.FLOAT16, DataType.UINT8)

@@ -67,7 +67,7 @@ class RNG:
 
     @property
     def state(self) -> str:
-        """Where it stands; `RNG(state=...)` goes on there."""
+        """Position of the generator; `RNG(state=...)` continues from it."""
         return f"RNG:{self._seed}:{self._draws}"
 
     @state.setter

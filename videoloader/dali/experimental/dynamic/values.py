@@ -1,4 +1,4 @@
-"""`Tensor` and `Batch` of dynamic mode, around those of `videoloader.dali.tensors`."""
+"""`Tensor` and `Batch` of dynamic mode, which wrap `videoloader.dali.tensors`."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Tensor(Value):
         return (self[at] for at in range(self.shape[0]))
 
     def __getitem__(self, ranges: Any) -> Tensor:
-        """Index and slice as in Python; the layout keeps the letters of what stays."""
+        """Index and slice as in Python; the layout keeps the letters of remaining dimensions."""
         taken = subscript(TensorList([self.plain], self.layout or ""), ranges)
         found: Tensor = wrapped(taken[0])
         return found
@@ -256,7 +256,7 @@ class Batch(Value):
         return _SampleSlice(self)
 
     def select(self, samples: Any) -> Any:
-        """One sample by its number, or a batch of those in a slice or list; `...` is all."""
+        """One sample by its number, or a batch of several by a slice or list; `...` is all."""
         if samples is ...:
             return self
         found = self.tensors[samples]
@@ -360,7 +360,7 @@ def as_tensor(
 
 
 def _stacked(data: Any, *, pad: bool) -> Any:
-    """The samples of a batch in one tensor; what is no batch as it is."""
+    """The samples of a batch in one tensor; other values unchanged."""
     if not isinstance(data, Batch):
         return data
     plain = data.plain

@@ -103,7 +103,7 @@ def tensor_resize(
     antialias: bool | int = True, dtype: Any = None, device: str | None = None, name: str | None = None,
     bytes_per_sample_hint: Any = ..., minibatch_size: Any = ..., preserve: Any = ..., temp_buffer_hint: Any = ...
 ) -> Any:
-    """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures."""
+    """Resize all dimensions of tensors, or only `axes`, as `fn.resize` does with pictures."""
 
 def warp_perspective(
     frames: _Data, matrix_input: _Data = ..., /, *, matrix: Any = None, inverse_map: bool | int = True,

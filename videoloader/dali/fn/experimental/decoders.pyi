@@ -30,7 +30,7 @@ def image_crop(
     hw_decoder_load: Any = ..., hybrid_huffman_threshold: Any = ..., jpeg_fancy_upsampling: Any = ...,
     preallocate_height_hint: Any = ..., preallocate_width_hint: Any = ..., preserve: Any = ..., use_fast_idct: Any = ...
 ) -> Any:
-    """Decode a window of images; it is that of `fn.crop`."""
+    """Decode a window of images, the same as of `fn.crop`."""
 
 @_deprecated("use fn.decoders.image_random_crop")
 def image_random_crop(
@@ -61,7 +61,7 @@ def image_slice(
     hw_decoder_load: Any = ..., hybrid_huffman_threshold: Any = ..., jpeg_fancy_upsampling: Any = ...,
     preallocate_height_hint: Any = ..., preallocate_width_hint: Any = ..., preserve: Any = ..., use_fast_idct: Any = ...
 ) -> Any:
-    """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
+    """Decode a window of images, the same as of `fn.slice`; it lies in the image."""
 
 @_deprecated("use fn.decoders.video")
 def video(

@@ -49,7 +49,7 @@ def divide(left: torch.Tensor, right: torch.Tensor, kind: DataType) -> torch.Ten
 
 
 def remainder(left: torch.Tensor, right: torch.Tensor, kind: DataType) -> torch.Tensor:
-    """Remainder of `divide`; its sign is that of `left`."""
+    """Remainder of `divide`, with the sign of `left`."""
     if kind is DataType.UINT64:
         return left - _divide_unsigned(left, right) * right
     if not kind.value.startswith("uint"):

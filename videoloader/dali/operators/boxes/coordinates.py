@@ -45,7 +45,7 @@ def check_labels(name: str, labels: Spec, counts: Sequence[int]) -> None:
 
 
 def columns(name: str, layout: str, axes: str) -> tuple[list[int], bool]:
-    """Where a layout of boxes, such as "xyXY" or "xyWH", has which coordinate.
+    """Positions of the coordinates in a layout of boxes, such as "xyXY" or "xyWH".
 
     Args:
         name: of the operator, for the error.

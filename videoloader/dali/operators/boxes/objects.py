@@ -190,7 +190,7 @@ class _Rules:
 
 
 def _labels(pixels: NDArray[Any]) -> NDArray[np.int32]:
-    """A mask in the type of labels; those of uint32 keep their bits."""
+    """A mask in the type of labels; uint32 keeps its bits."""
     is_wide = pixels.dtype == np.int64 and pixels.size
     if is_wide and not _LABEL.min <= pixels.min() <= pixels.max() <= _LABEL.max:
         raise ArgumentError(f"fn.{_NAME}: labels have 32 bits, got {pixels.max()}")

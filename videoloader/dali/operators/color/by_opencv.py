@@ -34,7 +34,7 @@ Picture = NDArray[Any]
 
 
 def _each_picture(frames: torch.Tensor, out: torch.Tensor, change: Callable[..., Picture]) -> None:
-    """Write what `change` makes of each picture (H, W, C) of an image or a clip."""
+    """Write the result of `change` for each picture (H, W, C) of an image or a clip."""
     if not frames.numel():
         return
     pictures = frames.cpu().numpy().reshape(-1, *frames.shape[-3:])
@@ -133,7 +133,7 @@ def _each_channel(picture: Picture, change: Callable[..., Any]) -> Picture:
 
 
 def _with_channels(layout: str, *values: torch.Tensor) -> list[torch.Tensor]:
-    """Pictures (..., H, W, C); those of a layout without channels get one."""
+    """Pictures (..., H, W, C); a layout without channels gets one."""
     return [value if "C" in layout else value[..., None] for value in values]
 
 

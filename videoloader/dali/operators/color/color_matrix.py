@@ -51,7 +51,7 @@ _CHUNK = 1 << 15
 
 
 def transform(out: Batch, frames: Batch, matrices: Sequence[Matrix | PerFrame]) -> Batch:
-    """Write the pixels of each sample, times its matrix or those of its frames, into `out`."""
+    """Multiply the pixels of each sample by its matrix, or one for each frame, into `out`."""
     for sample, place, matrix in zip(frames, out, matrices, strict=True):
         if isinstance(matrix, PerFrame):
             for frame, result, own in zip(sample, place, matrix.values, strict=True):
@@ -159,7 +159,7 @@ class _Mixing:
 
     @cached_property
     def matrices(self) -> list[Matrix | PerFrame]:
-        """The matrix of each sample, or those of its frames."""
+        """The matrix of each sample, or of each of its frames."""
         return each_of(partial(self.matrix_of, middle_of_twist(self.source)), *self.numbers)
 
     @cached_property

@@ -27,7 +27,7 @@ def name_in_run(number: int, argument: str) -> str:
 
 
 def color_run(operators: Sequence[Operator]) -> Operator:
-    """The operator that does what some do one after the other, each on the output of the last.
+    """One operator that runs several in a row, each on the output of the previous one.
 
     Args:
         operators: that are `is_color_stage`.

@@ -178,7 +178,7 @@ def _decode(
 def _read_headers(
     context: Context, encoded: Batch, find_window: FindWindow, form: ImageForm, operator: str
 ) -> tuple[dict[int, ImageRequest], dict[int, VideoError]]:
-    """Requests for images, and the errors of those with damaged headers, by position."""
+    """Requests for images, and errors by position for images with damaged headers."""
     requests: dict[int, ImageRequest] = {}
     failed: dict[int, VideoError] = {}
     for position, value in enumerate(encoded):
@@ -246,7 +246,7 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     "decoders.image_crop", arguments=(*DECODING, *CROP_ARGUMENTS), check=check_crop, **_DESCRIPTION
 )
 def decode_crop(context: Context, encoded: Batch, **arguments: Any) -> Batch:
-    """Decode a window of images; it is that of `fn.crop`."""
+    """Decode a window of images, the same as of `fn.crop`."""
     window, options = _divided(arguments)
 
     def find(position: int, size: tuple[int, int]) -> Window:
@@ -257,7 +257,7 @@ def decode_crop(context: Context, encoded: Batch, **arguments: Any) -> Batch:
 
 
 def _divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of a window, and those of decoding."""
+    """Divide arguments among the window and decoding."""
     options = {argument.name: arguments[argument.name] for argument in DECODING}
     return {name: arguments[name] for name in arguments if name not in options}, options
 
@@ -309,7 +309,7 @@ def decode_random_crop(
     **_DESCRIPTION,
 )
 def decode_slice(context: Context, encoded: Batch, **arguments: Any) -> Batch:
-    """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
+    """Decode a window of images, the same as of `fn.slice`; it lies in the image."""
     window, options = _divided(arguments)
 
     def find(position: int, size: tuple[int, int]) -> Window:

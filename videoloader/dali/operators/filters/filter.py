@@ -185,7 +185,7 @@ def _same_by_opencv(
     border: str,
     fill: float,
 ) -> torch.Tensor | None:
-    """The correlation of pictures on the CPU in one pass; None for what OpenCV does not take."""
+    """The correlation of pictures on the CPU in one pass; None for types OpenCV does not take."""
     is_known = border != "wrap" and (border != "constant" or fill == 0)
     if not is_known or values.dtype not in _OPENCV_TYPES or not _are_pictures(values, axes):
         return None

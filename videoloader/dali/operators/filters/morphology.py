@@ -166,7 +166,7 @@ class _Extremes:
 
     @cached_property
     def masks(self) -> list[list[Mask]] | None:
-        """One mask of the kernel for all iterations; None if there is no such mask."""
+        """One mask of the kernel for all iterations; None if no mask equals them all."""
         each = {id(one): one for own in self.rectangles for one in own}
         is_mirrored = self.iterations > 1 and self.border.startswith("reflect")
         if is_mirrored and not all(one.is_centered for one in each.values()):

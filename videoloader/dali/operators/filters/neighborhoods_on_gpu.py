@@ -40,7 +40,7 @@ def correlate_on_gpu(
     anchors: Sequence[Sequence[int]],
     border: str,
 ) -> Any:
-    """Sums of what lies around each pixel, with weights, in float32.
+    """Weighted sums of the pixels around each pixel, in float32.
 
     NotImplemented for batches that the kernel does not take.
 

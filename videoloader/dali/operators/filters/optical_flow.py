@@ -72,7 +72,7 @@ def _grid(height: int, width: int, cell: int) -> tuple[int, int]:
 
 
 def _means(flow: Flow, cell: int) -> Flow:
-    """The mean vector of each cell; those at the border repeat the last row and column."""
+    """The mean vector of each cell; cells at the border repeat the last row and column."""
     height, width = flow.shape[:2]
     rows, columns = _grid(height, width, cell)
     more = ((0, rows * cell - height), (0, columns * cell - width), (0, 0))
@@ -82,7 +82,7 @@ def _means(flow: Flow, cell: int) -> Flow:
 
 
 def _at_pixels(hints: Flow, cell: int, height: int, width: int) -> Flow:
-    """A vector for each pixel: that of its cell."""
+    """The vector of its cell for each pixel."""
     wide = hints.repeat(cell, 0).repeat(cell, 1)[:height, :width]
     return np.ascontiguousarray(wide, np.float32)
 

@@ -156,7 +156,7 @@ def _separable(values: torch.Tensor, axes: Axes, kernels: Kernels) -> torch.Tens
 
 
 class Term(NamedTuple):
-    """A window for each data axis, and the factor of what they make."""
+    """A window for each data axis, and a factor for the result."""
 
     windows: Kernels
     factor: float = 1.0

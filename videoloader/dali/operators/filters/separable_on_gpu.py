@@ -113,7 +113,7 @@ def extremes_on_gpu(
 
 
 def _distinct(given: Sequence[Sequence[T]]) -> dict[int, T]:
-    """The objects among what samples, or their frames, are given, by their identity."""
+    """The distinct objects given for samples or their frames, by identity."""
     return {id(each): each for own in given for each in own}
 
 
@@ -125,7 +125,7 @@ def _launch(
     macros: Mapping[str, int],
     weights: NDArray[np.float32] | None,
 ) -> Launch:
-    """The kernel with the passes that a table has for what samples or frames are given."""
+    """The kernel launch, with the passes of `table` for the objects given for samples or frames."""
     rows, _ = rows_of(_SEPARABLE.row, frames, out, [len(own) > 1 for own in given])
     passes = np.zeros((len(table), _MOST_PASSES), _PASS)
     for at, own in enumerate(table.values()):

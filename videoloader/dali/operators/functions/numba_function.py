@@ -33,7 +33,7 @@ def _check(given: Any, arguments: Mapping[str, Any]) -> None:
 
 
 def _infer(context: Context, *inputs: Spec, **arguments: Any) -> tuple[Spec, ...]:
-    """Shapes by `setup_fn`, or those of the inputs."""
+    """Shapes by `setup_fn`, or the shapes of the inputs."""
     types, ndims = arguments["in_types"], arguments["ins_ndim"]
     if len(inputs) != len(types):
         raise ArgumentError(f"in_types has {len(types)} values for {len(inputs)} inputs")

@@ -1,4 +1,4 @@
-"""From one element type to another, without wrapping around."""
+"""Conversion from one element type to another, with saturation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _scratch(out: torch.Tensor) -> torch.Tensor:
 
 
 def _row(numbers: Any, at: int, ndim: int) -> Any:
-    """A number or what broadcasts over `ndim` dimensions, for one index of the first of them."""
+    """The part of a number or array of `ndim` dimensions at one index of the first dimension."""
     if not isinstance(numbers, torch.Tensor) or numbers.ndim < ndim:
         return numbers
     return numbers[at if len(numbers) > 1 else 0]

@@ -57,7 +57,7 @@ def _parameters(values: Spec, mean: PerSample, stddev: PerSample) -> list[Shape 
 def _axes(
     values: Spec, mean: PerSample, stddev: PerSample, axes: Sequence[int] | None, names: str | None
 ) -> tuple[int, ...]:
-    """The dimensions that one mean is for: as given, else those of size 1 in mean or stddev."""
+    """Dimensions to reduce: as given, else the dimensions of size 1 in mean or stddev."""
     given = _parameters(values, mean, stddev)
     ndim = len(values.shapes[0]) if len(values) else 0
     if axes is not None and any(axis < 0 for axis in axes):

@@ -1,4 +1,4 @@
-"""Operators that give what is known of samples beside their data: shape, layout, origin."""
+"""Operators that give properties of samples: shape, layout, origin."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shapes(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:
     infer=None,  # how long texts are follows from more than specs
 )
 def get_property(context: Context, values: Batch, *, key: str) -> tuple[Batch]:
-    """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8)."""
+    """Give a property of every sample, as the bytes of a text (1-D uint8)."""
     given = [values.layout] * len(values) if key == "layout" else values.source_info
     texts = [
         torch.tensor(list(text.encode()), dtype=torch.uint8) for text in given or [""] * len(values)

@@ -37,7 +37,7 @@ class _Reducing(NamedTuple):
     ddof: int = 0
 
     def finished(self, kept: torch.Tensor, front: int) -> torch.Tensor:
-        """A result with reduced dimensions, behind `front` others, as it is given."""
+        """The final shape of a result, whose reduced dimensions come after `front` others."""
         shifted = [axis + front for axis in self.axes]
         return kept if self.keeps_axes else kept.reshape(without(kept.shape, shifted))
 
@@ -68,7 +68,7 @@ def kept_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    """The sum in float64, or of integers in int64, whose bits are those of a uint64 too."""
+    """The sum in float64, or of integers in int64, whose bits also hold for uint64."""
     if values.dtype.is_floating_point:
         return _summed(values, axes, torch.float64)
     if values.dtype == torch.uint64:
@@ -89,7 +89,7 @@ def _volume(values: torch.Tensor, axes: tuple[int, ...]) -> int:
 
 
 def float_sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    """The sum in float64, of integers too: those of 64 bits may leave their range."""
+    """The sum in float64, of integers too: 64-bit sums may leave their range."""
     if values.dtype in (torch.int64, torch.uint64):
         values = values.to(torch.float64)
     return _sum(values, axes).to(torch.float64)

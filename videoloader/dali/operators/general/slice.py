@@ -359,7 +359,7 @@ def _filled(
     fill_values: tuple[float, ...],
     channel: int,
 ) -> torch.Tensor:
-    """The windows with `part`, what is inside of the data, and fill values around it."""
+    """The windows: `part`, which is inside the data, with fill values around it."""
     sizes = [stop - start for start, stop in windows]
     fill = truncate(torch.tensor(fill_values, dtype=torch.float64), part.dtype).to(part.device)
     if len(fill_values) > 1:

@@ -145,7 +145,7 @@ def _infer_check(context: Context, values: Spec, *, num_subscripts: int) -> Spec
     infer=_infer_check,
 )
 def subscript_dim_check(context: Context, values: Batch, *, num_subscripts: int) -> Batch:
-    """Check that samples have so many dimensions: the index `[:, :]`."""
+    """Check that samples have this number of dimensions: the index `[:, :]`."""
     return values
 
 

@@ -47,7 +47,7 @@ class _Span(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """How pictures are resized by torch.
+    """Parameters with which torch resizes pictures.
 
     Attributes:
         part: (rows, columns) that torch gets.
@@ -67,7 +67,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(sides: Sequence[int], axes: Sequence[Axis]) -> Grid | None:
-    """How `resample_bytes` resizes pictures of (height, width) along axes; None where it cannot."""
+    """Parameters of `resample_bytes` for pictures (height, width); None if it cannot be used."""
     if len(axes) != 2 or not all(sides) or any(map(_is_other, axes)):
         return None
     (height, width), (rows, columns) = sides, map(_span, sides, axes)

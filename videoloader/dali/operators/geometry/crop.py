@@ -35,7 +35,7 @@ from videoloader.machinery.system.forking import cached_property
 
 
 def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
-    """The form behind `crop`."""
+    """The form of a decoder's output after `crop`."""
     if arguments.get("dtype") not in (None, torch.uint8):
         return None
     if arguments.get("out_of_bounds_policy", "error") != "error":

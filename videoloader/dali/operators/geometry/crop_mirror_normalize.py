@@ -1,4 +1,4 @@
-"""`fn.crop_mirror_normalize`: what a network wants of frames, in one pass."""
+"""`fn.crop_mirror_normalize`: crop, mirror, normalise, cast and transpose in one pass."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ def _fill_outside(
     mirror: PerSample,
     fill: tuple[float, ...],
 ) -> None:
-    """Overwrite what is not of the frames; it is not normalised."""
+    """Overwrite the area outside the frames with the fill value; it is not normalised."""
     for position, (shape, own) in enumerate(zip(frames.shapes, windows, strict=True)):
         if all(window.is_inside(shape[:-1]) for window in own):
             continue

@@ -25,7 +25,7 @@ _LEAST = 96 * 96
 def takes_bytes(
     layout: str, shapes: Sequence[tuple[int, ...]], windows: Sequence[Windows], wanted: str
 ) -> bool:
-    """Whether `normalize_bytes` can give what is wanted."""
+    """Whether `normalize_bytes` supports this output."""
     frames = "F" if layout == "FHWC" else ""
     if layout not in ("HWC", "FHWC") or wanted not in (f"{frames}CHW", f"{frames}HWC"):
         return False

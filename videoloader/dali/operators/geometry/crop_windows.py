@@ -1,4 +1,4 @@
-"""Windows of frames and volumes: where they lie, and what is in them where they reach outside."""
+"""Windows of frames and volumes: their positions, and their content outside the data."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _BLOCK = 16  # outputs whose weights are one dense matrix
 
 
 class Axis(NamedTuple):
-    """How a dimension is resized.
+    """Resizing of one dimension.
 
     Attributes:
         start, end: the part of the source that becomes the output, in pixels, from edge to edge;

@@ -72,7 +72,7 @@ def _is_whole(arguments: Mapping[str, Any]) -> bool:
 
 
 class Resampling:
-    """How a sample is resampled; what that takes is worked out where it is first needed.
+    """Resampling of one sample; its tables are computed when they are first needed.
 
     Threads may share it.
 
@@ -86,12 +86,12 @@ class Resampling:
 
     @cached_property
     def taps(self) -> list[Taps]:
-        """For `resample`."""
+        """Taps for `resample`."""
         return taps_of(self.sides, self.axes)
 
     @cached_property
     def grid(self) -> Grid | None:
-        """For `resample_bytes`."""
+        """Parameters of `resample_bytes`."""
         return grid_of(self.sides, self.axes)
 
     def piece(self, frames: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -213,7 +213,7 @@ _MIRRORED = (4, 2, 1)  # bit of `mirror` for depth, height and width
 
 
 def _windowed(frames: Spec, given: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
-    """The axes of each sample, and what of them lies in the window."""
+    """The axes of each sample, and the part of each in the window."""
     first = -3 - frames.layout.count("D")
     return for_samples(_window_axes, [shape[first:-1] for shape in frames.shapes], given)
 

@@ -1,4 +1,4 @@
-"""Frames in another size on the GPU: a ragged batch in one launch, behind one for its weights."""
+"""Resizing on the GPU: one launch computes the weights, one resizes a ragged batch."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Weights:
         return all(len(own) == 2 for own in self._axes)
 
     def tables(self, device: str, stream: Any) -> _Tables:
-        """The tables on a device, ready for what is queued on a stream."""
+        """The tables on a device, ready for kernels that are queued on a stream."""
         queue, last = (device, 0 if stream is None else stream.cuda_stream), self._last
         if last is None or last[0] != queue:
             last = self._last = queue, _tables(self._axes, self._sides, device)
@@ -134,7 +134,7 @@ class _Tables(NamedTuple):
 def _tables(
     axes: Sequence[tuple[Axis, ...]], sides: Sequence[Sequence[int]], device: str
 ) -> _Tables:
-    """Queue what computes the weights."""
+    """Queue the kernel that computes the weights."""
     rows = np.zeros(len(axes), _ROW)
     fields = rows["axes"]
     start, end, size, kinds, antialias, windows, mirrored = zip(

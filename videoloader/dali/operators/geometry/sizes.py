@@ -161,7 +161,7 @@ def resize_axes(
     alignment: tuple[float, ...] = (0.5,),
     size_rounding: str = "round",
 ) -> tuple[Axis, ...]:
-    """How (height, width) or (depth, height, width) are resized; or any sides, by `size`.
+    """Resizing of (height, width) or (depth, height, width); or of any sides, by `size`.
 
     With `subpixel_scale` the point at `alignment` of each part of the input keeps its place.
     """
@@ -211,7 +211,7 @@ def part_axis(
 
 
 def sample_axes(frames: Spec, arguments: Mapping[str, Any]) -> list[tuple[Axis, ...]]:
-    """The axes of each sample with channels last; arguments are those of `resize_axes`."""
+    """The axes of each sample with channels last, with the arguments of `resize_axes`."""
     first = -3 - frames.layout.count("D")
     return for_samples(resize_axes, [shape[first:-1] for shape in frames.shapes], arguments)
 
@@ -246,7 +246,7 @@ def _parts(
     *,
     relative: bool,
 ) -> list[tuple[float, float]]:
-    """First and last edge of what becomes the output, along each side."""
+    """First and last edge of the part that becomes the output, along each side."""
     if start is None or end is None:
         return [(0.0, float(side)) for side in sides]
     for name, corner in (("roi_start", start), ("roi_end", end)):

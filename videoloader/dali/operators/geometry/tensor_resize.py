@@ -164,7 +164,7 @@ def _picture(shape: Sequence[int], axes: Sequence[Axis]) -> _Picture | None:
     unused=("minibatch_size", "temp_buffer_hint"),
 )
 def tensor_resize(context: Context, values: Batch, plan: _Resizing) -> Batch:
-    """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures."""
+    """Resize all dimensions of tensors, or only `axes`, as `fn.resize` does with pictures."""
     out = context.empty()
     for value, own, place in zip(values, plan.samples, out, strict=True):
         made = resample(value[..., None], own.axes, own.taps, context.outputs[0].dtype)

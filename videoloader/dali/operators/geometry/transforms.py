@@ -59,7 +59,7 @@ def _table(name: str, doc: str) -> Argument:
 def _matrices(
     context: Context, make: Callable[..., Matrix], arguments: Mapping[str, Any]
 ) -> list[Matrix]:
-    """The matrix of each sample, put together with that of the input."""
+    """The matrix of each sample, combined with the matrix of the input."""
     found = []
     for position in range(context.count):
         own = PerSample.at(position, arguments)
@@ -289,5 +289,5 @@ def _chained(context: Context, arguments: Mapping[str, Any]) -> list[Matrix]:
     by_frames=True,
 )
 def combine(context: Context, plan: list[Matrix]) -> Batch:
-    """One transform that does what several do, the first of them first."""
+    """Combine several transforms into one, which applies the first of them first."""
     return _tables(plan)

@@ -1,4 +1,4 @@
-"""Noise: what a camera or a bad channel adds to pictures, and to any other data."""
+"""Noise as of a camera or a bad channel, for pictures and any other data."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def shot(context: Context, values: Batch, *, factor: PerSample) -> Batch:
 
 
 def _mask_shape(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
-    """The shape of what falls on whole pixels: one for all their channels."""
+    """The shape of a mask of whole pixels: one value for all their channels."""
     axis = layout.find("C") if layout else len(shape) - 1
     return tuple(1 if number == axis else side for number, side in enumerate(shape))
 

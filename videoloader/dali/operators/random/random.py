@@ -40,7 +40,7 @@ _FLOAT32 = torch.finfo(torch.float32)
 
 
 def drawn_shapes(context: Context, like: Sequence[Spec], shape: PerSample) -> tuple[Any, ...]:
-    """The shapes of the output: as given, those of the input, or scalars."""
+    """The shapes of the output: as given, else as the input, else scalars."""
     if like and any(each is not None for each in shape):
         raise ArgumentError("give a shape or an input that has it, not both")
     if like:

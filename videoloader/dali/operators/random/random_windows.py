@@ -1,4 +1,4 @@
-"""Windows at random places: for crops of images and of what has other dimensions."""
+"""Windows at random places, for crops of images and of data of other dimensions."""
 
 from __future__ import annotations
 

@@ -79,14 +79,14 @@ class Branches:
         self._scope.close()
 
     def end_body(self) -> None:
-        """Go on to the other branch: `value` gives what was there before the first."""
+        """Change to the other branch, where variables have their values from before the first."""
         self._body = self._read()
         self._scope.close()
         self._outcome = False
         self._scope.enter_context(inside(Branch(self._predicate, outcome=False)))
 
     def end_orelse(self) -> None:
-        """Leave the last branch: `value` gives what both have left, merged."""
+        """Leave the last branch; variables then have the merged values of both branches."""
         orelse = self._read()
         self._scope.close()
         self._values = [
@@ -173,12 +173,12 @@ def not_(value: Any) -> Any:
 
 
 def and_(first: Any, *others: Callable[[], Any]) -> Any:
-    """`first and other and ...`: others run on the samples for which those before are true."""
+    """`first and other and ...`: each operand runs on the samples for which all before are true."""
     return _logical("and", first, others)
 
 
 def or_(first: Any, *others: Callable[[], Any]) -> Any:
-    """`first or other or ...`: others run on the samples for which those before are false."""
+    """`first or other or ...`: each operand runs on the samples for which all before are false."""
     return _logical("or", first, others)
 
 

@@ -178,7 +178,7 @@ def _compiled(code: CodeType) -> CodeType:
 
 
 def _strip(function: Function) -> None:
-    """Take away what the function object has by itself: only the code is wanted."""
+    """Remove decorators, defaults and annotations: only the code is wanted."""
     arguments = function.args
     arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
     arguments.kw_defaults = [each and ast.Constant(None) for each in arguments.kw_defaults]
@@ -195,7 +195,7 @@ def _inner_codes(code: CodeType) -> list[CodeType]:
 
 
 def _renamed(code: CodeType, name: str, made: str, original: str) -> CodeType:
-    """A function and those inside it with the names that they have where they come from."""
+    """The code of a function, and of functions inside it, with their original names."""
     consts = tuple(
         _renamed(each, each.co_name, made, original) if isinstance(each, CodeType) else each
         for each in code.co_consts
@@ -268,7 +268,7 @@ def _functions(source: str) -> tuple[tuple[Function, str], ...]:
 
 
 def _is_of(node: Function, code: CodeType) -> bool:
-    """Whether a function is what some code was compiled from."""
+    """Whether some code was compiled from a function."""
     if not isinstance(node, ast.Lambda):
         lines = [node.lineno, *(each.lineno for each in node.decorator_list)]
         return node.name == code.co_name and min(lines) == code.co_firstlineno

@@ -1,4 +1,4 @@
-"""Rewrites the source of a function: what tests a condition becomes calls that may run both sides.
+"""Rewrites the source of a function: each test of a condition becomes calls for both sides.
 
 A branch stays where it is, in the body of the function, so names, closures, `return`, `break` and
 the lines of tracebacks keep their meaning. `if test: A else: B` becomes::
@@ -282,7 +282,7 @@ def _ends(statements: Sequence[ast.stmt]) -> bool:
 
 
 def _take_in(node: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
-    """Move what follows into the branch that goes on; what is left to follow."""
+    """Move the statements after an `if` into the branch that continues; returns the others."""
     body_ends, orelse_ends = _ends(node.body), _ends(node.orelse)
     if body_ends and not orelse_ends:
         node.orelse = [*node.orelse, *rest]

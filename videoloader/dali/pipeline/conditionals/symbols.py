@@ -40,7 +40,7 @@ def _names(place: ast.expr) -> set[str]:
 
 
 class _Assigned(ast.NodeVisitor):
-    """Collects names and places that are assigned, without those of inner functions."""
+    """Collects names and places that are assigned, except in inner functions."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -77,6 +77,6 @@ class _Assigned(ast.NodeVisitor):
                 self.names.add(child.target.id)
 
     def _visit_scope(self, node: ast.AST) -> None:
-        """A function or class assigns its name; what is inside belongs to it."""
+        """A function or class assigns its name; names inside belong to it."""
         if not isinstance(node, ast.Lambda):
             self.names.add(node.name)  # type: ignore[attr-defined]

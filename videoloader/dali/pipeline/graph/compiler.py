@@ -1,4 +1,4 @@
-"""From a graph to stages: what runs together, in which order, and what decoding does by itself."""
+"""Compiles a graph to stages: groups and orders its nodes, and fuses some into decoding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROBE = (1 << 14, 1 << 14)  # larger than any crop: whether it fits is found ou
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A node to run, and those behind it that are done along with it.
+    """A node to run, with the later nodes that are fused into it.
 
     `output` is the form in which a decoder gives pictures. `joined` runs in place of all nodes of a
     step without a decoder.
@@ -283,5 +283,5 @@ def _varies(node: Node) -> bool:
 
 
 def _needs_pictures(node: Node, decoder: Node) -> bool:
-    """Whether an argument of a node depends on what the decoder gives."""
+    """Whether an argument of a node depends on the decoder's output."""
     return decoder in reached([data.node for data in node.varying.values()])

@@ -24,7 +24,7 @@ def to_dot(
     show_tensors: bool,
     use_colors: bool,
 ) -> str:
-    """The stages as boxes with their operators; what a decoder does along with it is in one box.
+    """The stages as boxes with their operators; a decoder and its fused operators are one box.
 
     Args:
         stages: of the pipeline.
@@ -94,5 +94,5 @@ def _label(node: Node) -> str:
 
 
 def _text(text: str) -> str:
-    """A string of DOT, whose escapes are those of JSON."""
+    """A string of DOT, which has the escapes of JSON."""
     return json.dumps(text, ensure_ascii=False)

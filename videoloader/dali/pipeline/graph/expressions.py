@@ -107,7 +107,7 @@ def _indexed(operand: Operand, index: Any) -> DataNode:
 
 
 def _subscripts(items: Sequence[Any]) -> dict[str, Any]:
-    """The arguments of the operator that indexes, without those of full slices."""
+    """The arguments of the operator that indexes, without full slices."""
     if len(items) > MOST_SUBSCRIPTS:
         raise ArgumentError(f"an index has at most {MOST_SUBSCRIPTS} dimensions, got {len(items)}")
     given: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Splits data nodes by a predicate, and merges what was made of both sides."""
+"""Splits data nodes by a predicate, and merges the results of both sides."""
 
 from __future__ import annotations
 

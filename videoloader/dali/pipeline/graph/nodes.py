@@ -229,7 +229,7 @@ class Node:
     def arguments(
         self, positions: Sequence[int], value_of: Callable[[DataNode], Batch]
     ) -> Mapping[str, Any]:
-        """Its arguments for some samples of a batch, converted.
+        """Arguments of the node for some samples of a batch, converted.
 
         Args:
             positions: of the samples.
@@ -273,7 +273,7 @@ class Node:
 
 
 def _counts_frames(data: DataNode) -> bool:
-    """Whether a node comes from `fn.per_frame`, through what keeps the first dimension."""
+    """Whether a node comes from `fn.per_frame`, through operators that keep the first dimension."""
     operator = data.node.operator
     if operator is PER_FRAME:
         return True
@@ -334,7 +334,7 @@ def make_node(
     device: str,
     name: str | None = None,
 ) -> Node:
-    """Make a node; its `outputs` go on from there.
+    """Make a node; further nodes take its `outputs`.
 
     Args:
         operator: what it runs.

@@ -118,12 +118,12 @@ class Slots:
             self._parts[start] = batch
 
     def keep(self, start: int, batch: Batch) -> None:
-        """Take a copy of some of the samples from `start` on: those of a branch."""
+        """Copy the samples of a branch, some of the samples from `start` on."""
         with self._lock:
             self._parts[start] = batch.each(lambda sample: sample.clone())
 
     def kept(self, positions: Sequence[int], recycler: Recycler) -> Slots:
-        """The same output for some of the samples, with a copy of what was made so far."""
+        """The same output for some of the samples, with copies of the results so far."""
         kept = Slots(len(positions), recycler)
         if self._parts:
             joined = Batch.joined([self._parts[start] for start in sorted(self._parts)])
@@ -198,7 +198,7 @@ class BatchState:
         return len(self.origins)
 
     def keep(self, positions: Positions, recyclers: Sequence[Recycler]) -> None:
-        """Go on with some of the samples, in all that is known of them so far.
+        """Continue with some of the samples, in all values of the batch so far.
 
         Args:
             positions: of those that stay, ascending; or for every sample the position of the one
@@ -285,7 +285,7 @@ class Part:
         return self.members[branch]
 
     def value(self, data: DataNode) -> Batch:
-        """The values of a data node for those of these samples that are in its branch."""
+        """The values of a data node, for the samples here that are in its branch."""
         made, branch = self.values.get((data.node.ordinal, data.output)), data.branch
         if made is None:
             made = self._made(data)
@@ -309,7 +309,7 @@ class Part:
                 del self.narrowed[inner]
 
     def alone(self, position: int, node: Node) -> Part:
-        """One sample, with what a node takes."""
+        """One sample, with the inputs of a node."""
         alone = Part(self.state, position, position + 1)
         for data in node.sources:
             made, around = self._made(data), self.positions(data.node.branch)
@@ -318,7 +318,7 @@ class Part:
         return alone
 
     def _made(self, data: DataNode) -> Batch:
-        """The outputs of a node for these samples, those of its own branch."""
+        """The outputs of a node for the samples here that are in its branch."""
         key = (data.node.ordinal, data.output)
         made = self.values.get(key)
         if made is None:
@@ -331,7 +331,7 @@ class Part:
 
 
 def _chosen(batch: Batch, around: Positions, wanted: Positions) -> Batch:
-    """The samples at some positions of a batch that has those at `around`."""
+    """The samples at some positions, from a batch of the samples at `around`."""
     if len(wanted) == len(around):
         return batch
     return taken(batch, [bisect_left(around, position) for position in wanted])

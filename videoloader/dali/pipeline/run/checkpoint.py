@@ -1,4 +1,4 @@
-"""The state of a pipeline between two batches, a few integers; readers that go on from it."""
+"""The state of a pipeline between two batches, a few integers; readers that resume from it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, text: str | bytes) -> Checkpoint:
-        """From what `write` gave."""
+        """Parse the text from `write`."""
         try:
             known = json.loads(text)
             if known.pop("version") != _VERSION:
@@ -78,7 +78,7 @@ class Checkpoint:
         return json.dumps({"version": _VERSION, **values}, separators=(",", ":")).encode()
 
     def checked_seed(self, seed: int | None) -> int:
-        """The seed to go on with; an error if another one is asked for."""
+        """The seed to continue with; an error if another one is asked for."""
         if seed not in (None, -1, self.seed):
             raise ArgumentError(
                 f"the checkpoint is of a pipeline with seed={self.seed}, got seed={seed}"
@@ -86,7 +86,7 @@ class Checkpoint:
         return self.seed
 
     def check(self, batch_size: int) -> None:
-        """Fail for a pipeline of sources that makes other batches of them."""
+        """Raise an error for a pipeline with another batch size."""
         if batch_size != self.batch_size:
             raise ArgumentError(
                 f"the checkpoint is of a pipeline with batch_size={self.batch_size}, "
@@ -109,7 +109,7 @@ class ShardedReader(Protocol):
     order: ReaderOrder
 
     def go_on(self, epochs: Epochs) -> None:
-        """Read what these epochs say from now on."""
+        """Continue with other epochs."""
         ...
 
 
@@ -121,7 +121,7 @@ def readers(sources: Mapping[str, object]) -> dict[str, ShardedReader]:
 def epochs_after(
     own: Mapping[str, ShardedReader], state: Checkpoint, *, beside_sources: bool
 ) -> dict[str, Epochs]:
-    """The epochs of readers that go on where a pipeline stood.
+    """The epochs of readers that resume from the state of a pipeline.
 
     Args:
         own: the readers.

@@ -81,7 +81,7 @@ class DebugRun:
         self.program.sources.feed(batches)
 
     def schedule(self, setup: Callable[[], None]) -> None:
-        """Nothing to do: nothing runs ahead."""
+        """Does nothing: nothing runs ahead."""
 
     @in_turn
     def take(self) -> tuple[TensorList, ...]:
@@ -114,7 +114,7 @@ class DebugRun:
         return count
 
     def is_empty(self) -> bool:
-        """Nothing is scheduled."""
+        """Always True: nothing is scheduled."""
         return True
 
     def reset(self) -> bool:
@@ -125,7 +125,7 @@ class DebugRun:
         return sources.may_end
 
     def stats(self) -> RunStats:
-        """Nothing: there are no stages."""
+        """Empty statistics: there are no stages."""
         return RunStats()
 
     def close(self) -> None:
@@ -237,7 +237,7 @@ class DebugRun:
 
 
 class _Call(NamedTuple):
-    """A call of the first batch: its node without data, and what else has to stay the same."""
+    """A call of the first batch: its node without data, and the form that later calls must have."""
 
     node: Node
     form: tuple[object, ...]

@@ -65,7 +65,7 @@ class Evaluator:
         self._effects = threading.Lock()  # functions of the user's run one at a time
 
     def run(self, node: Node, part: Part) -> None:
-        """Run a map on those samples that are in its branch; its outputs are then values."""
+        """Run a map on the samples that are in its branch; its outputs are then values."""
         try:
             if node.operator.has_effects:
                 with self._effects:
@@ -121,7 +121,7 @@ class Evaluator:
         return node.ordinal in self._given
 
     def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
-        """Take the outputs of a node, and write those of the pipeline where they belong."""
+        """Take the outputs of a node, and write outputs of the pipeline into their slots."""
         for number, batch in enumerate(outputs):
             part.values[node.ordinal, number] = batch
         if self._memory is not None:
@@ -240,7 +240,7 @@ def _check_merged(node: Node, merged: Batch, state: BatchState) -> None:
 def operator_error(
     node: Node, iteration: int, position: int | None, origin: str, error: Exception
 ) -> OperatorError:
-    """The error of a node, with what it was working on."""
+    """The error of a node, with the samples that it was working on."""
     place = _place(error)
     sample = "" if position is None else f"sample {position} of "
     file = f" ({origin})" if origin and origin not in str(error) else ""

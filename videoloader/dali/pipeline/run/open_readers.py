@@ -164,13 +164,13 @@ class Sources(Mapping[str, BatchSource]):
 
     @property
     def num_fed(self) -> int | None:
-        """Batches that may be made ahead by what was fed; None without sources that are fed."""
+        """Batches for which all fed sources have data; None without such sources."""
         fed = [source for source in self._external if source.is_fed]
         return min((s.num_fed for s in fed if not s.repeats_last), default=0) if fed else None
 
     @property
     def only_repeat(self) -> bool:
-        """Whether all sources give what was fed last: nothing can be made ahead."""
+        """Whether all sources repeat the batch that was fed last: nothing can be made ahead."""
         fed = [s for s in self.values() if isinstance(s, FedSource) and s.repeats_last]
         return bool(fed) and len(fed) == len(self)
 
@@ -204,11 +204,11 @@ class Sources(Mapping[str, BatchSource]):
 
     @property
     def may_end(self) -> bool:
-        """Whether there is a source with epochs that end; those of readers go on for ever."""
+        """Whether there is a source with epochs that end; readers continue for ever."""
         return bool(self._external)
 
     def resume(self, epoch: int, first: int) -> None:
-        """Have external sources go on in an epoch that began with batch `first`."""
+        """Resume external sources in an epoch that began with batch `first`."""
         for source in self._external:
             source.resume(epoch, first)
 

@@ -1,4 +1,4 @@
-"""A graph made ready to run: its sources opened, its stages with what they work on."""
+"""A graph made ready to run: its sources are opened and its stages have their parts."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Program:
         return stages
 
     def _planning_stages(self) -> list[Stage]:
-        """The stages that plan a batch, where the caller asks for what its Python code gives."""
+        """The stages that plan a batch; Python sources run in the thread of the caller."""
         first = self.compiled[0] if self.compiled else None
         has_more = first is not None and first.kind == "plan"
         has_work = has_more and not (self._only_plans and self._mark is None)
@@ -158,11 +158,11 @@ class Program:
 
     @property
     def epochs(self) -> dict[str, Epochs]:
-        """How each reader divides its samples, by its name."""
+        """Division of the samples of each reader, by its name."""
         return {name: reader.order.epochs for name, reader in readers(self.sources).items()}
 
     def epochs_after(self, state: Checkpoint) -> dict[str, Epochs]:
-        """The same for readers that go on where a run stood, of these or of other shards.
+        """The same for readers that resume a run with the same or other shards.
 
         Raises:
             ArgumentError: the state is of other readers.
@@ -172,7 +172,7 @@ class Program:
         return epochs_after(readers(self.sources), state, beside_sources=self.sources.may_end)
 
     def go_on(self, state: Checkpoint) -> None:
-        """Have sources go on where the state says."""
+        """Resume sources from a state."""
         going_on = readers(self.sources)
         for name, epochs in self.epochs_after(state).items():
             going_on[name].go_on(epochs)
@@ -225,7 +225,7 @@ class Program:
         self._step_runner()(Step(node), part)
 
     def _take_failures(self, node: Node, reason: str) -> None:
-        """Take what fails in an operator that decodes samples, as the pipeline's policy says.
+        """Handle failures of an operator that decodes samples, as the pipeline's policy says.
 
         Args:
             node: of any operator.
@@ -290,7 +290,7 @@ class Program:
         )
 
     def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
-        """Put what a source has planned into a batch."""
+        """Put the samples that a source has planned into a batch."""
         if not isinstance(planned, Columns):
             if node.operator.decoding:
                 state.planned[node.ordinal] = planned

@@ -9,7 +9,7 @@ from videoloader.decoding.failures import FailurePolicy
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a program makes batches: checked arguments of its pipeline.
+    """Options with which a program makes batches: checked arguments of its pipeline.
 
     Attributes:
         batch_size: samples in a batch.

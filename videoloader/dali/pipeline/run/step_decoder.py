@@ -51,7 +51,7 @@ class StepDecoder:
         self._failures = failures
 
     def run(self, step: Step, state: BatchState) -> None:
-        """Decode the clips of a batch, along with what its decoder does of the operators behind."""
+        """Decode the clips of a batch, and run the operators fused into the decoder."""
         node, whole = step.node, state.whole()
         positions = whole.positions(node.branch)
         count = len(positions)

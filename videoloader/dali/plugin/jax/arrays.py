@@ -182,7 +182,7 @@ def _lend(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _collect() -> None:
-    """Free what JAX gave back, once the GPU has done what was queued before.
+    """Free tensors that JAX gave back, once the GPU has finished earlier work.
 
     JAX runs the computations of a GPU in order: a small one that is queued now and done then says
     that those before are done too.

@@ -12,7 +12,7 @@ from videoloader.errors import ArgumentError, UnsupportedError
 
 
 class Packed(NamedTuple):
-    """Samples one behind the other, as kernels for sequences of several lengths take them.
+    """Samples concatenated, as kernels for sequences of several lengths take them.
 
     Attributes:
         values: tensor (sum of the lengths, ...).

@@ -47,7 +47,7 @@ class Output:
     _last: tuple[torch.dtype, int, str] | None = None
 
     def column(self, part: Any, *, layout: str | None = None, cuda_stream: Any = None) -> Batch:
-        """A batch of what a source gave.
+        """A batch from the data of a source.
 
         Args:
             part: a `TensorList`, a list of samples, or one array (N, ...).
@@ -84,7 +84,7 @@ class Output:
             return Batch(self._kept(batch, is_own=is_own), layout, batch.source_info)
 
     def sample(self, value: Any) -> Any:
-        """A sample as a tensor; paths and items of a data set stay what they are."""
+        """A sample as a tensor; paths and items of a data set are returned unchanged."""
         if isinstance(value, str | Path | Item):
             return value if isinstance(value, Item) else str(value)
         if isinstance(value, bytes | bytearray | memoryview):
@@ -129,7 +129,7 @@ class Output:
         )
 
     def _check(self, dtype: torch.dtype, ndim: int, layout: str, *, is_given: bool) -> None:
-        """Fail if the data is not what was asked for, or what came before."""
+        """Raise an error if data differs from the declared form, or from earlier batches."""
         if self.dtype is not None and dtype != self.dtype:
             raise ArgumentTypeError(
                 f"{self.name}: expected data of type {DataType.of(self.dtype).name}, "
@@ -249,7 +249,7 @@ def _copy_stream(device: str) -> Any:
 
 
 def _wait_for(*tensors: torch.Tensor) -> None:
-    """Wait for what the current stream makes, if any tensor is on a GPU."""
+    """Wait for the current stream, if any tensor is on a GPU."""
     for each in tensors:
         if each.is_cuda:
             torch.cuda.current_stream(each.device).synchronize()
@@ -257,7 +257,7 @@ def _wait_for(*tensors: torch.Tensor) -> None:
 
 
 def _on_stream(stream: Any, device: torch.device) -> Any:
-    """Have copies from a GPU wait for what a stream of the user's makes."""
+    """Have copies from a GPU wait for a stream of the user."""
     if stream in (None, 1):
         return _NOWHERE
     if isinstance(stream, torch.cuda.Stream):

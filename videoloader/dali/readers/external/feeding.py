@@ -43,7 +43,7 @@ class FedSource:
         raise NotImplementedError
 
     def queue(self, prepared: Any) -> None:
-        """Queue what `prepared` has made."""
+        """Queue the result of `prepared`."""
         raise NotImplementedError
 
     def resume(self, epoch: int, first: int) -> None:
@@ -53,7 +53,7 @@ class FedSource:
         """Begin the next epoch."""
 
     def meta(self) -> None:
-        """Nothing is known of its epochs."""
+        """None: a fed source has no epochs."""
 
     def _nothing_fed(self) -> ArgumentError:
         return ArgumentError(f"no data: call feed_input({self._name!r}, ...) before run()")

@@ -56,7 +56,7 @@ class Origin:
         return cls(source, "callable", _takes_argument(source))
 
     def iterable_job(self, num_outputs: int | None) -> IterableJob:
-        """Its items one after another, by `cycle`."""
+        """A job that gives the items of the source one after another, by `cycle`."""
         return IterableJob(_Begin(self.source, self.kind), num_outputs, self.cycle)
 
     def __str__(self) -> str:

@@ -30,7 +30,7 @@ class _Scheduled:
 
 
 class ParallelSource:
-    """Asks worker processes for batches, `depth` of them ahead.
+    """Source that asks worker processes for batches, up to `depth` ahead.
 
     A batch of single samples is shared by all workers; other batches are made by one. An iterable
     stays in one worker.
@@ -99,7 +99,7 @@ class ParallelSource:
         self._epoch, self._next = epoch, iteration
 
     def reset(self) -> None:
-        """Begin the next epoch. An iterable that has not ended goes on where it is."""
+        """Begin the next epoch. An iterable that has not ended continues where it is."""
         self._epoch += 1
         self._next = 0
         self._passes += self._has_ended
@@ -159,7 +159,7 @@ class ParallelSource:
                     self._pool.give_up(worker, 2 * PATIENCE)
 
     def _wait(self, batch: _Scheduled) -> None:
-        """Take answers until those of a batch are there."""
+        """Take answers until a batch has all of its own."""
         while len(batch.answers) < len(batch.tickets):
             answer = self._answer()
             if answer is None:
@@ -174,7 +174,7 @@ class ParallelSource:
 
 
 def _joined(pieces: list[list[Column]]) -> list[Column]:
-    """The outputs of a batch from those of its pieces."""
+    """The outputs of a batch from the outputs of its pieces."""
     if len(pieces) == 1:
         return pieces[0]
     return [_together(parts) for parts in zip(*pieces, strict=True)]

@@ -224,7 +224,7 @@ class Region:
         return self.start is None and self.end is None and self.shape is None
 
     def bounds(self, shape: tuple[int, ...]) -> list[tuple[int, int]]:
-        """(first, behind the last) by axis of an array of this shape; may lie outside."""
+        """(first, stop) by axis of an array of this shape; may lie outside."""
         bounds = [(0, extent) for extent in shape]
         ndim = len(shape)
         for axis in self.axes:

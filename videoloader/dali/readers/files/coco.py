@@ -86,7 +86,7 @@ class _Coco(StoredFiles):
         return tuple(outputs)
 
     def points(self, image: Annotated) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """The boxes and vertices to keep: as they are given out, but those of masks in pixels."""
+        """The boxes and vertices to keep, in output units; vertices of masks are in pixels."""
         if not self._has_polygons and not self._pixelwise:
             return self._boxes(image), None
         _, vertices = image.polygons()
@@ -158,7 +158,7 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
     ),
 )
 def read_coco(**arguments: Any) -> _Coco:
-    """Read images and what a COCO annotation file says of them.
+    """Read images and their annotations in a COCO file.
 
     Images come in the order of their ids. With `images` only those come, in that order and as often
     as they are named; names that the annotations do not have are passed over. What

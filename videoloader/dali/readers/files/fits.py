@@ -145,7 +145,7 @@ class Hdu:
 
     @property
     def size(self) -> int:
-        """Bytes of its data, without what fills the last block."""
+        """Bytes of its data, without the padding of the last block."""
         shape = self.shape
         if shape and shape[-1] == 0 and self.cards.get("GROUPS") == "T":
             shape = shape[:-1]  # random groups, whose first axis says that they are

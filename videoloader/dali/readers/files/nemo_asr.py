@@ -91,7 +91,7 @@ class _Sounds:
 
 
 def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]:
-    """List the sounds of a manifest, without those that are too short or too long."""
+    """List the sounds of a manifest, without too short and too long ones."""
     name, position = shown(manifest), 0
     try:
         content = Path(manifest).read_bytes()

@@ -82,7 +82,7 @@ def tfrecord_payload(record: memoryview) -> memoryview:
 
 
 def recordio_payload(record: memoryview) -> memoryview:
-    """The data of a RecordIO record, its parts joined; what stands behind it is left alone."""
+    """The data of a RecordIO record, its parts joined; bytes after the record are ignored."""
     parts, at = [], 0
     while True:
         if at + 8 > len(record):

@@ -51,7 +51,7 @@ class DecoderSetup:
     def of(
         cls, decoder: BatchDecoder, arguments: Mapping[str, Any], output: OutputFormat | None = None
     ) -> DecoderSetup:
-        """For an operator.
+        """The set-up of an operator's decoder.
 
         Args:
             decoder: decodes its clips.
@@ -94,7 +94,7 @@ def decode_planned(
     *,
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
 ) -> DecodedClips:
-    """Decode the clips of a batch; those that fail are treated as their policy says.
+    """Decode the clips of a batch; their policy says what happens to clips that fail.
 
     Args:
         clips: what to decode.
@@ -147,7 +147,7 @@ class _SharedDecoding:
 
     @classmethod
     def of(cls, clips: Sequence[PlannedClip]) -> _SharedDecoding:
-        """For the clips of a batch."""
+        """Divide the clips of a batch: own ones, companions, and ones held by other batches."""
         made = cls()
         for at, clip in enumerate(clips):
             if clip.shared is None or clip.shared.claim():
@@ -158,7 +158,7 @@ class _SharedDecoding:
         return made
 
     def keep(self, batch: ClipBatch, others: Mapping[int, list[torch.Tensor]]) -> ClipBatch:
-        """Hand the clips of later batches to their `SharedClip`; returns those of this batch.
+        """Hand the clips of later batches to their `SharedClip`; returns the clips of this batch.
 
         Args:
             batch: the clips of `own`, then those of `companions`.
@@ -190,7 +190,7 @@ class _SharedDecoding:
 
 @dataclass(slots=True, eq=False)
 class _Decoding:
-    """The clips that a batch decodes itself, and those of later batches along with them.
+    """The clips that a batch decodes: its own, and clips of later batches along with them.
 
     Attributes:
         attempts: at the clips of `sharing.own`, in their order.
@@ -209,7 +209,7 @@ class _Decoding:
     indexes: dict[int, VideoIndex] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
-        """Decode them, and treat those that fail as their policy says."""
+        """Decode the clips; their policy says what happens to clips that fail."""
         positions, clips, setup = self.sharing.own, self.attempts.wanted, self.setup
         if not positions:
             return DecodedClips((Batch([], setup.output.layout),))
@@ -234,7 +234,7 @@ class _Decoding:
         return DecodedClips(outputs, [positions[place] for place in left], batch.work)
 
     def _decode(self, places: Sequence[int]) -> ClipBatch:
-        """The clips of some places; those of later batches are handed over."""
+        """Decode the clips of some places; clips of later batches are handed over."""
         attempts, sharing, setup = self.attempts, self.sharing, self.setup
         wanted = [(attempts.wanted[place], place, sharing.own[place]) for place in places]
         wanted += [  # along with the first ones
@@ -254,7 +254,7 @@ class _Decoding:
     def _choose(
         self, wanted: Sequence[tuple[PlannedClip, int, int]], number: int, index: VideoIndex
     ) -> ClipRequest:
-        """The request for a clip; notes what else is known then of its place."""
+        """The request for a clip; also records the index and the outputs of its place."""
         clip, place, at = wanted[number]
         self.indexes[place] = index
         try:
@@ -268,7 +268,7 @@ class _Decoding:
     def _request(
         self, clip: PlannedClip, at: int, index: VideoIndex
     ) -> tuple[ClipRequest, list[torch.Tensor]]:
-        """The request for a clip, and its outputs beside the pictures.
+        """The request for a clip, and its outputs other than pictures.
 
         `at` is the position in the batch of the clip, or of the one that it is decoded along with.
 
@@ -334,7 +334,7 @@ def _fill_value(arguments: Mapping[str, Any]) -> Any:
 def _size(
     arguments: Mapping[str, Any], displayed: tuple[int, int] | None = None
 ) -> tuple[int, int] | None:
-    """(height, width) to decode to; None for that of the video, or where that has to be known."""
+    """(height, width) to decode to; None for the video's size, or if that must be known first."""
     size, shorter = arguments.get("size"), arguments.get("resize_shorter")
     if size is not None:
         return size[0], size[-1]
@@ -361,7 +361,7 @@ def _sound_of(batch: ClipBatch, row: int) -> list[torch.Tensor]:
 
 
 def _columns(rows: Sequence[Sequence[torch.Tensor]]) -> Iterator[Batch]:
-    """The outputs beside the pictures, each for all clips."""
+    """The outputs other than pictures, each for all clips."""
     return map(Batch, zip(*rows, strict=True))
 
 

@@ -63,7 +63,7 @@ class ClipReader:
         return clips
 
     def _sharing(self, place: Place, planned: PlannedClip) -> PlannedClip:
-        """A clip with those of its group that come later, or as one of them."""
+        """A clip with the later clips of its group as companions, or as such a companion."""
         shared = self._waiting.pop(place, None)
         if shared is not None:
             return replace(planned, shared=shared)
@@ -74,19 +74,19 @@ class ClipReader:
         return replace(planned, companions=tuple(companions)) if companions else planned
 
     def go_on(self, epochs: Epochs) -> None:
-        """Read what these epochs say from now on."""
+        """Continue with other epochs."""
         self.order = replace(self.order, epochs=epochs)
         self._waiting.clear()
 
     def reset(self) -> None:
-        """Nothing to do: a reader never ends."""
+        """Does nothing: a reader never ends."""
 
     def meta(self) -> dict[str, int]:
         """The values that `Pipeline.reader_meta` returns."""
         return self.order.epochs.meta()
 
     def after(self, clip: PlannedClip) -> Iterator[PlannedClip]:
-        """The clips behind one in its shard, round to the one before it."""
+        """The clips after one in its shard, continuing at the start, up to the one before it."""
         assert isinstance(clip.selection, _Clip)
         return map(self._planned, self.order.behind(clip.selection.place))
 

@@ -62,12 +62,12 @@ class Clips:
 
     @property
     def taken(self) -> NDArray[np.int64]:
-        """How many clips of each video are taken."""
+        """Number of clips taken of each video."""
         videos = np.searchsorted(self._ends, self.left_out, side="right")
         return self.counts - np.bincount(videos, minlength=len(self.counts))
 
     def _among_all(self, number: int) -> int:
-        """The number of a clip among all, those that are left out counted."""
+        """The number of a clip among all clips, including clips that are left out."""
         number %= len(self)
         if not len(self.left_out):
             return number

@@ -240,7 +240,7 @@ class _Frames:
     arguments: Mapping[str, Any]
 
     def frames(self, index: VideoIndex) -> NDArray[np.int64]:
-        """The frames wanted, those outside the video padded."""
+        """The frames wanted, padded outside the video."""
         pad_mode = outside = self.arguments["pad_mode"] or "constant"
         if pad_mode == EXACT:
             pad_mode = "none"  # which would also end a range where the video does
@@ -249,7 +249,7 @@ class _Frames:
         return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
 
     def sound(self, index: VideoIndex) -> None:
-        """Nothing: there is no such output of decoding."""
+        """None: this decoder has no output of sound."""
 
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Frame numbers, times and sound, as far as they are wanted."""
@@ -272,7 +272,7 @@ def _known_length(selection: Mapping[str, Any]) -> int:
 def frame_outputs(
     index: VideoIndex | None, frames: NDArray[np.int64], frame_num: str, timestamps: bool
 ) -> list[torch.Tensor]:
-    """The outputs beside the pictures: frame numbers and times, where they are wanted.
+    """The further outputs, frame numbers and times, where they are wanted.
 
     Without an index all frames are `FILLED`.
     """

@@ -154,7 +154,7 @@ def read_file_list(path: str | Path, unit: str = "timestamps") -> list[Entry]:
 
 
 def _parse(line: str, where: str, unit: str) -> Entry:
-    """Read a line from the right: up to three numbers, and what is left of them is the path."""
+    """Read a line from the right: up to three numbers; the rest on the left is the path."""
     fields = list(_FIELD.finditer(line))
     numbers = 0
     while numbers < min(3, len(fields) - 1) and _number(fields[-1 - numbers].group()) is not None:
@@ -176,7 +176,7 @@ def _parse(line: str, where: str, unit: str) -> Entry:
 
 
 def _check_label(line: str, fields: Sequence[re.Match[str]], numbers: int, where: str) -> None:
-    """Complain of a label that is no number, where that is what the line seems to hold."""
+    """Raise an error for a label that is no number, if the line seems to have one."""
     for field in fields[max(len(fields) - 3, 1) :]:
         try:
             exact_number(field.group())

@@ -96,14 +96,14 @@ class _Sequence:
     timestamps: bool
 
     def frames(self, index: VideoIndex) -> NDArray[np.int64]:
-        """Its frames; those behind the end of the video are left out, or filled."""
+        """The frames; numbers after the end of the video are left out, or filled."""
         frames = np.arange(self.first, self.first + self.length)
         if self.pads:
             return np.where(frames < index.num_frames, frames, FILLED)
         return frames[frames < index.num_frames]
 
     def sound(self, index: VideoIndex) -> None:
-        """Nothing: there is no such output of decoding."""
+        """None: this input has no output of sound."""
 
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Frame numbers and times, as far as they are wanted."""

@@ -86,10 +86,10 @@ class Selection(Protocol):
         """The frames wanted: numbers inside the video, or `FILLED`."""
 
     def sound(self, index: VideoIndex) -> Sequence[SoundSpan] | None:
-        """The spans that are heard, where decoding gives sound; None for those of the frames."""
+        """Time spans of the sound, if decoding gives sound; None for the spans of the frames."""
 
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
-        """The outputs beside the pictures, but for sound that decoding gives.
+        """The outputs in addition to the pictures, without decoded sound.
 
         Args:
             index: of the video; None where it does not open.

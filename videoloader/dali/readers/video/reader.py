@@ -237,7 +237,7 @@ def _scopes(arguments: Mapping[str, Any]) -> Scopes:
 
 
 def _named(arguments: Mapping[str, Any]) -> Scopes:
-    """The videos that arguments name; those of lists are not looked at."""
+    """The videos that arguments name; videos in lists are not looked at."""
     if arguments["file_root"] is not None:
         entries = list_folders(arguments["file_root"], arguments["classes"])
         return _of_entries(entries, FrameRange())

@@ -62,7 +62,7 @@ class Scopes:
         return self.videos.item(number)
 
     def index(self, number: int) -> Any:
-        """Its index, where it is known."""
+        """The index of a video, if it is known."""
         known = self.videos.index(number)
         return self.kept.get(self.firsts.get(number, number)) if known is None else known
 

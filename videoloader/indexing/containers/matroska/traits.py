@@ -52,7 +52,7 @@ def read_audio(fields: Fields, codec: str) -> Audio:
 
 
 def read_aspect(video: Fields, width: int, height: int) -> Fraction | None:
-    """Aspect ratio of pixels, from the size of the display and that of the picture in pixels."""
+    """Aspect ratio of pixels, from the display size and the size of the picture in pixels."""
     if _uint(video, Id.DISPLAY_UNIT, _PIXELS) > _RATIO:
         return None
     width -= _uint(video, Id.CROP_LEFT, 0) + _uint(video, Id.CROP_RIGHT, 0)

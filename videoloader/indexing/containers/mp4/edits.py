@@ -98,7 +98,7 @@ def initial_delay(edits: list[Edit]) -> int:
 
 
 def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: int) -> Timeline:
-    """Append the samples of fragments to those of the `moov` box.
+    """Append the samples of fragments to the samples of the `moov` box.
 
     As in FFmpeg, decode times of fragments do not compensate for negative composition offsets, so
     presentation times are shifted by the most negative offset. `timeline` is that of `samples`,
@@ -121,7 +121,7 @@ def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: 
 
 
 def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline:
-    """The samples that an edit list keeps, those needed to decode them, and their times.
+    """The samples that an edit list keeps, the samples they need, and the times.
 
     Raises:
         FormatError: it repeats samples until they are more than `room`.
@@ -210,7 +210,7 @@ def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
 
 
 def _search(dts: Ints, time: int) -> int:
-    """FFmpeg's binary search for the last sample up to `time`, or any of those with that dts.
+    """FFmpeg's binary search for the last sample up to `time`, or any sample with that dts.
 
     The result is -1 if all are later.
     """

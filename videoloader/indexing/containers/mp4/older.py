@@ -36,7 +36,7 @@ def declared_codec(kind: bytes, config: Box | None) -> tuple[str, bytes] | None:
 
 
 def describe(kind: bytes, codec: str, setup: bytes, sample: bytes) -> Described | None:
-    """The stream of a description, given what it declares; None if FFmpeg's demuxer is needed.
+    """The stream of a sample description; None if FFmpeg's demuxer is needed.
 
     `sample` is the first sample.
     """

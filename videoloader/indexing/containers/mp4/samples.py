@@ -63,7 +63,7 @@ NO_SAMPLES = Samples(_NONE, _NONE, _NONE, _NONE, None, np.zeros(0, dtype=np.bool
 
 
 def concatenate(first: Samples, second: Samples) -> Samples:
-    """The samples of one, then those of the other."""
+    """The samples of one table, then of the other."""
     if not len(first) or not len(second):
         return first if len(first) else second
     columns: dict[str, Any] = {

@@ -185,7 +185,7 @@ def _is_timed(head: Bytes) -> bool:
 
 
 def _is_ordinary(heads: Bytes) -> bool:
-    """Whether PES headers are those of video: start code, stream number, marker bits."""
+    """Whether PES headers are headers of video: start code, stream number, marker bits."""
     prefix = heads[:, 0] | heads[:, 1] | (heads[:, 2] ^ 1)
     number = heads[:, 3]
     video = ((number & 0xF0) == 0xE0) | (number == 0xFD)

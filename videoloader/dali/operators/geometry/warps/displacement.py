@@ -68,7 +68,7 @@ def _moved(
     plan: _Moving,
     places_of: Callable[[int, Sequence[int], torch.device], torch.Tensor],
 ) -> Batch:
-    """Frames at places (H, W, 2), which are those of a sample, its sides and its device."""
+    """Frames sampled at places (H, W, 2), which `places_of` gives for each sample."""
     out = context.empty()
     samples = enumerate(zip(frames, out, plan.mask, strict=True))
     for position, (sample, result, is_moved) in samples:

@@ -1,4 +1,4 @@
-"""Affine transforms as matrices: what arguments give them, and how they are put together."""
+"""Affine transforms as matrices: made from arguments, and combined."""
 
 from __future__ import annotations
 

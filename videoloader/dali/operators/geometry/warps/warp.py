@@ -114,7 +114,7 @@ def _dimensions(frames: Batch | Spec) -> int:
 
 
 def _outside(fill_value: float | None, dtype: torch.dtype) -> tuple[str, tuple[float, ...]]:
-    """The border of a warp, and what is there: a number of the type of the output."""
+    """The border mode of a warp, and its fill value in the type of the output."""
     if fill_value is None:
         return "replicate", (0.0,)
     return "constant", saturate_numbers((fill_value,), dtype)
@@ -169,7 +169,7 @@ def _warped(context: Context, frames: Batch, plan: Warping) -> Batch:
 
 
 def _by_opencv(context: Context, frames: Batch, plan: Warping) -> Any:
-    """The same by OpenCV; NotImplemented for what it cannot do."""
+    """The same by OpenCV; NotImplemented if it does not support the arguments."""
     if _dimensions(frames) != 2 or not len(frames):
         return NotImplemented
     out = context.empty()
@@ -189,12 +189,12 @@ def _by_opencv(context: Context, frames: Batch, plan: Warping) -> Any:
 
 
 def _by_kernel(context: Context, frames: Batch, plan: Warping) -> Any:
-    """The same by one CUDA kernel; NotImplemented for what it does not take."""
+    """The same by one CUDA kernel; NotImplemented if it does not support the arguments."""
     return warp_on_gpu(context, frames, *plan)
 
 
 def _own(value: Any, count: int) -> tuple[Any, ...]:
-    """The value for all frames of a sample, or that of each of them."""
+    """The value for all frames of a sample, or the value of each."""
     return value.values if isinstance(value, PerFrame) else (value,) * count
 
 
@@ -300,7 +300,7 @@ def _rotated_sides(
     size: PerSample,
     keep_size: bool,
 ) -> tuple[tuple[int, ...], ...]:
-    """The sides of each rotated sample; those of equal samples are computed once."""
+    """The sides of each rotated sample, computed once for equal samples."""
 
     def sides_of(shape: Shape, degrees: Any, about: Any, own: Any) -> tuple[int, ...]:
         turns = _turns(degrees, about, count)

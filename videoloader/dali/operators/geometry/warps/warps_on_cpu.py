@@ -21,7 +21,7 @@ _FIRST_EXACT = 5  # version of OpenCV; earlier ones round places to 1/32 of a pi
 def can_warp(
     pictures: torch.Tensor, slots: torch.Tensor, interp_type: InterpType, fill: Sequence[float]
 ) -> bool:
-    """Whether OpenCV gives what the reference gives; (P, H, W, C) become slots (P, H, W, C)."""
+    """Whether OpenCV gives the reference's result; (P, H, W, C) become slots (P, H, W, C)."""
     import cv2
 
     sides = (*pictures.shape[1:3], *slots.shape[1:3])

@@ -120,7 +120,7 @@ _feeders: weakref.WeakSet[Feeder] = weakref.WeakSet()
 
 @atexit.register
 def _end_all() -> None:
-    """End what was not stopped: a thread in native code must not outlive the interpreter."""
+    """End threads that were not stopped: one in native code must not outlive the interpreter."""
     for feeder in list(_feeders):
         if feeder.is_alive():
             feeder.jobs.put(None)
@@ -151,7 +151,7 @@ def _worker(call: Call) -> str:
 
 
 def _told(value: Any) -> str:
-    """An input in a message; what looks like a path as text, URLs without their secrets."""
+    """An input in a message; paths as text, URLs without their secrets."""
     if isinstance(value, np.ndarray):
         if value.ndim == 1 and value.dtype.itemsize == 1 and value.nbytes <= _PATH_BYTES:
             text = value.tobytes().decode(errors="replace")

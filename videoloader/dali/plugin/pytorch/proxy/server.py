@@ -163,7 +163,7 @@ class Server:
         return job
 
     def wait(self, job: Job) -> None:
-        """Wait for a job, and take what the pipeline makes before it as well."""
+        """Wait for a job, and take the earlier batches of the pipeline as well."""
         job.fed.wait()
         with self._taking:
             while len(job.outputs) < job.num_fed:

@@ -35,7 +35,7 @@ def found(data: Any, kinds: tuple[type, ...]) -> list[Any]:
 
 
 def replaced(data: Any, kinds: tuple[type, ...], value_of: Callable[[Any], Any]) -> Any:
-    """The data with other values in place of those of some types.
+    """The data with the values of some types replaced.
 
     Lists, mappings and objects are changed in place, tuples made anew where something changes.
     """
