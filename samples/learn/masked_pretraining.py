@@ -5,7 +5,7 @@ Pre-training by masked pictures (VideoMAE)
 A network sees a tenth of a clip and predicts the rest. No labels are needed: the frames are input
 and target.
 
-Guide: :doc:`/foundation-models`.
+Guide: :doc:`/training/foundation-models`.
 """
 
 # %%
