@@ -148,7 +148,7 @@ def _curate(
 def _scenes(
     source: Any, out: Path, *, exact: bool, thumbnails: Path | None, **options: Any
 ) -> _Result:
-    """Find the shots of videos; with `thumbnails` also write those of their keyframes."""
+    """Find the shots of videos; with `thumbnails` also write thumbnails of their keyframes."""
     from videoloader.datasets.mapping import map_clips
     from videoloader.datasets.pictures import thumbnail_row
     from videoloader.datasets.scenes import find_scenes

@@ -55,7 +55,7 @@ Key: TypeAlias = "int | Draw | tuple[int, int, int]"
 class DatasetOptions(
     SampleOptions, FailureOptions, LabelOptions, CacheOptions, LimitOptions, total=False
 ):
-    """Options of `ClipDataset`: of its samples, those that fail, their labels, and processes."""
+    """Options of `ClipDataset`: for samples, failures, labels, and processes."""
 
 
 @takes_options(

@@ -193,7 +193,7 @@ class SampleDecoder:
 
 @dataclass(slots=True)
 class _Found:
-    """The files beside the clip of a sample, and the shape of its frame numbers, once known."""
+    """The files that belong to a sample's clip, and the shape of its frame numbers, once known."""
 
     beside: dict[str, Any] | VideoError
     shape: tuple[int, ...] | None = None

@@ -55,7 +55,7 @@ class LoaderOptions(
     LimitOptions,
     total=False,
 ):
-    """Options of `Loader`: of samples, those that fail, labels, the order, and processes."""
+    """Options of `Loader`: for samples, failures, labels, the order, the cache, and processes."""
 
 
 @takes_options(

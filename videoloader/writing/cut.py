@@ -158,7 +158,7 @@ def _copy(index: VideoIndex, source: Source, plan: CopyPlan, target: Path, audio
 
 
 def _usual_codec(index: VideoIndex, muxer: Muxer) -> str:
-    """The codec of the source, else that of the container, else any that can be written there."""
+    """The codec of the source, else the container's usual one, else any that it can hold."""
     known = codecs_here()
     is_odd = index.width % 2 or index.height % 2
     for codec in (index.codec, muxer.codec, *known):

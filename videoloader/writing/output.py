@@ -153,7 +153,7 @@ class VideoOutput:
             self._container.mux(packet)
 
     def _give_up(self) -> None:
-        """Close what is open; the file is not needed, so neither are its errors."""
+        """Close all that is open, ignoring errors, since the file is not needed."""
         with suppress(Exception):
             self._stack.close()
 

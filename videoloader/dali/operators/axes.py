@@ -41,7 +41,7 @@ def check_letter(operator: str) -> Check:
 
 
 def for_each(name: str, values: Sequence[T], count: int, what: str = "dimensions") -> tuple[T, ...]:
-    """One value for each of `count` dimensions (or other `what`); a single value holds for all."""
+    """One value for each of `count` dimensions (or as `what` says); a single one holds for all."""
     if len(values) not in (1, count):
         raise ArgumentError(
             f"{name} must have 1 value or one for each of {count} {what}, got {tuple(values)}"

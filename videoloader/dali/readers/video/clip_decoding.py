@@ -94,7 +94,7 @@ def decode_planned(
     *,
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
 ) -> DecodedClips:
-    """Decode the clips of a batch; their policy says what happens to clips that fail.
+    """Decode the clips of a batch, and handle failures by their policy.
 
     Args:
         clips: what to decode.
@@ -209,7 +209,7 @@ class _Decoding:
     indexes: dict[int, VideoIndex] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
-        """Decode the clips; their policy says what happens to clips that fail."""
+        """Decode the clips, and handle failures by their policy."""
         positions, clips, setup = self.sharing.own, self.attempts.wanted, self.setup
         if not positions:
             return DecodedClips((Batch([], setup.output.layout),))
