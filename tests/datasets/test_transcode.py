@@ -206,7 +206,7 @@ def test_the_gain_is_that_of_plans_with_the_written_files(source, tmp_path):
 
 def test_a_prediction_that_is_no_gain_is_told_as_none():
     gain = Gain(3, before=2.0, predicted=4.5)
-    assert str(gain).endswith("2.0 before, at most 4.5 predicted (no gain expected)")
+    assert str(gain).endswith("2.0 before, at most 4.5 predicted")
     after = str(gain._replace(after=4.0))
     assert after.endswith("at most 4.5 predicted, 4.0 after (no gain)")
 

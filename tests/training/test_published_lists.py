@@ -423,6 +423,21 @@ def test_episodes_of_lerobot(put, named):
 # What jobs of this library write
 
 
+def test_videos_whose_scenes_were_not_found_have_no_segment(put, tmp_path):
+    """Damaged ones have an error in place of times, as those that are not in the index."""
+    index = vl.index_dataset(put("a.mp4", "b.mp4"), out=tmp_path / "set.parquet", workers=0)
+    rows = [
+        {"key": "a.mp4", "start": 0, "stop": 5, "error": None},
+        {"key": "b.mp4", "start": None, "stop": None, "error": "b.mp4: frame 3 does not decode"},
+        {"key": "c.mp4", "start": None, "stop": None, "error": "c.mp4: it is no video"},
+    ]
+    with pytest.raises(ArgumentError, match="2 that have none, but an error of the job"):
+        vl.Segments(rows, index, unit="frames")
+    segments = vl.Segments(rows, index, unit="frames", on_missing="skip")
+    assert segments.rows.tolist() == [0]
+    assert segments.skipped["row"].to_pylist() == [1, 2]
+
+
 def test_scenes(put, tmp_path):
     root = put("a/1.mp4", "b/1.mp4")
     index = vl.index_dataset(root, out=tmp_path / "set.parquet", workers=0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect as introspection
 import textwrap
+import warnings
 from collections.abc import Callable
 from importlib import metadata
 from typing import Annotated
@@ -17,7 +18,7 @@ from videoloader.cli.curation import dedupe, scenes, score
 from videoloader.cli.data_sets import check, index, join, merge, query, split
 from videoloader.cli.inspection import browse, inspect, report, sample
 from videoloader.cli.machine import demo, doctor, top
-from videoloader.cli.terminal import say
+from videoloader.cli.terminal import complain, say
 from videoloader.cli.tuning import tune
 from videoloader.cli.writing import cut, transcode
 
@@ -81,4 +82,5 @@ for _group, _members in _COMMANDS.items():
 
 def main() -> None:
     """Entry point of the console script."""
+    warnings.showwarning = lambda message, *_: complain(str(message))  # without a place in Python
     app(prog_name="videoloader")

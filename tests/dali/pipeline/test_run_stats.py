@@ -125,7 +125,7 @@ def test_one_line_says_whether_the_consumer_waits_and_for_what(paths):
     ("work", "engines", "limit"),
     [
         (Work(decoded=9, used=5, decode_seconds=2, convert_seconds=1), {}, "decode"),
-        (Work(decoded=9, used=4, decode_seconds=2, convert_seconds=1), {}, "long GOPs"),
+        (Work(decoded=9, used=4, decode_seconds=2, convert_seconds=1), {}, "unused frames"),
         (Work(decoded=9, used=4, decode_seconds=2, convert_seconds=3), {}, "convert"),
         (Work(decoded=9, used=4, decode_seconds=2), {"nvdec_percent": 90}, "NVDEC"),
         (Work(decoded=9, used=9, decode_seconds=2), {"nvdec_percent": 50}, "decode"),

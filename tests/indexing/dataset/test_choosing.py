@@ -295,7 +295,11 @@ def as_polars(table, folder):
 
 @pytest.mark.parametrize(
     "made",
-    [as_csv, as_parquet, as_pandas, as_polars, lambda table, _: table.to_pydict()],
+    [
+        *(as_csv, as_parquet, as_pandas, as_polars),
+        lambda table, _: table.to_pydict(),
+        lambda table, _: table.to_pylist(),
+    ],
 )
 def test_tables_of_all_kinds_are_joined(dataset, tmp_path, made):
     videos = dataset.sample(30)
@@ -304,6 +308,18 @@ def test_tables_of_all_kinds_are_joined(dataset, tmp_path, made):
     table = joined.select(["key", "caption"]).to_pylist()
     assert all(row["caption"] == f"of {Path(row['key']).stem}" for row in table)
     assert joined.column_names == [*dataset.column_names, "caption"]
+
+
+def test_errors_of_the_job_that_wrote_a_table_stay_in_it(dataset):
+    videos = dataset.sample(30)
+    keys = videos.select(["key"])["key"].to_pylist()
+    failed = ["it is damaged", *[None] * 29]
+    table = {"key": keys, "score": [0.5] * 30, "error": failed, "error_kind": failed}
+    joined = videos.join(table, key="key")
+    assert joined.column_names == [*dataset.column_names, "score"]
+    assert joined.select(["error"])["error"].null_count == 30
+    with pytest.raises(ArgumentError, match="column 'error' cannot be added"):
+        videos.join(table, key="key", columns=["error"])
 
 
 def test_joined_columns_go_with_every_further_choice_and_into_files(dataset, tmp_path):

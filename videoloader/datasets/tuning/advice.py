@@ -16,7 +16,7 @@ _LIMITS = {
     "transform": "transform, which runs in the thread of the training loop",
     "convert": "conversion to RGB, resizing and copying",
     "decode": "decoding",
-    "long GOPs": "long groups of pictures: most frames are decoded only because others need them",
+    "unused frames": "frames that are decoded only because others need them; clips use few of them",
     "NVDEC": "NVDEC: its engines are busy all the time",
     "plan": "planning: samplers, and opening of indexes",
 }

@@ -42,6 +42,7 @@ _WATCHED = 16  # videos whose packets are counted
 _PIECES = 6  # videos of which pieces are encoded
 _GOPS = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOSTLY = 0.5  # of the time of the training loop, from which `transform` is the limit
+_FEWER = 0.9  # of the packets of a clip, from which other files are told for that alone
 _WORTH = 1.03  # times as fast, from which a change is told
 
 
@@ -210,8 +211,9 @@ class _Tuner:
             prefetch = 2 * int(options.get("prefetch", 2))
             self._tell(f"prefetch={prefetch}")
             trial = self._bench.run(step=self._step or 0.0, prefetch=prefetch)
-            yield given._replace(change=f"prefetch={prefetch}", waited_share=trial.waited)
-        if base.limit in ("decode", "long GOPs", "NVDEC"):
+            if given.waited_share - trial.waited > _WORTH - 1:
+                yield given._replace(change=f"prefetch={prefetch}", waited_share=trial.waited)
+        if base.limit in ("decode", "unused frames", "NVDEC"):
             if (together := self._together()) is not None:
                 note = "an epoch has more clips, a batch those of fewer videos"
                 yield self._run_with(note, **together)
@@ -262,7 +264,7 @@ class _Tuner:
             filling = self._bench.run(cache=folder)
             size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
             again = self._bench.run(cache=folder, most=filling.batches)
-        gigabytes = size / max(filling.decoded, 1) * len(self._videos) / 1e9
+        gigabytes = size / max(filling.work.cache_misses, 1) * len(self._videos) / 1e9
         note = f"from the second epoch on; {gigabytes:.3g} GB in the folder"
         rate = again.rate
         return Advice("cache=FOLDER", rate, self._waited(rate), is_measured=True, note=note)
@@ -276,10 +278,10 @@ class _Tuner:
     def _transcoded(self, encoded: Encoded, packets: float) -> Iterator[Advice]:
         """What transcoding gives: of the size of the videos, and smaller where they are large."""
         base, small = self._base, encoded.shorter is not None
-        # As large as they are, packets cost what they do now.
-        yield self._predicted(
-            f"transcode(gop={GOP})", base if small else encoded.trial, packets, encoded
-        )
+        if packets < _FEWER * base.each("packets"):  # else it costs quality for nothing
+            # As large as they are, packets cost what they do now.
+            trial = base if small else encoded.trial
+            yield self._predicted(f"transcode(gop={GOP})", trial, packets, encoded)
         if small:
             text = f"transcode(gop={GOP}, resize_shorter={encoded.shorter})"
             yield self._predicted(text, encoded.trial, packets, encoded)
@@ -312,7 +314,5 @@ def _drop_from_memory(item: Item) -> None:
 
 
 def _is_better(each: Advice, given: Advice) -> bool:
-    if each.clips_per_second > _WORTH * given.clips_per_second:
-        return True
-    waited, now = each.waited_share, given.waited_share
-    return waited is not None and now is not None and now - waited > _WORTH - 1
+    is_faster = each.clips_per_second > _WORTH * given.clips_per_second
+    return is_faster or each.change.startswith("prefetch=")

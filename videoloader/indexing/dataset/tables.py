@@ -150,7 +150,7 @@ def as_table(
 
     Args:
         table: path of a CSV, Parquet or JSON file; a table of Arrow, pandas or Polars, or another
-            with `__arrow_c_stream__`; a dictionary of columns.
+            with `__arrow_c_stream__`; a dictionary of columns, or a list of dictionaries.
         key: column that is read as text from a CSV file.
         column_names: of a CSV file whose first line has none.
 
@@ -171,12 +171,14 @@ def as_table(
             table = table.to_arrow(compat_level=polars.CompatLevel.oldest())
     if isinstance(table, Mapping):
         table = {name: _without_paths(column) for name, column in table.items()}
+    is_rows = isinstance(table, list) and bool(table) and isinstance(table[0], Mapping)
     try:
-        made = pa.table(table)
+        made = pa.Table.from_pylist(table) if is_rows else pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            "a table is the path of a CSV, Parquet or JSON file, or a table of Arrow, pandas or "
-            f"Polars; got {type(table).__name__} ({str(error).partition(chr(10))[0]})"
+            "a table is the path of a CSV, Parquet or JSON file, a table of Arrow, pandas or "
+            "Polars, a dictionary of columns, or a list of dictionaries, one a row; "
+            f"got {type(table).__name__} ({str(error).partition(chr(10))[0]})"
         ) from error
     unnamed = [name for name in made.column_names if name.startswith(_UNNAMED)]
     made = made.drop_columns(unnamed).replace_schema_metadata(None)

@@ -45,6 +45,7 @@ By: TypeAlias = "str | Callable[[str], Any]"
 
 _ROUNDING = 1e-9  # by which a fraction of the videos, such as 0.1 of 30, may exceed what is meant
 _SPLIT, _SAMPLE = 0, 1 << 32  # uses of hashes; further splits of parts count from _SPLIT
+_ERRORS = ("error", "error_kind")  # columns of tables that jobs write
 
 
 class Videos:
@@ -314,8 +315,9 @@ class Videos:
                 such as `lambda path: Path(path).stem[:11]`; only then may a row be of several
                 videos.
             key: column of the table; by default the one called `path` or `stem`, as `on` is.
-            columns: to take from the table; by default all but `key`, and but `row`, `key`, `path`,
-                `member`, `error` and `error_kind` where the data set has the same values.
+            columns: to take from the table; by default all but `key`, and but `row`, `key`, `path`
+                and `member` where the data set has the same values, and `error` and `error_kind`,
+                which in tables of other jobs say why these failed.
             missing: what becomes of videos without a row: `raise` an error, `drop` them and log how
                 many, or keep them with `null` and log that.
 
@@ -460,7 +462,10 @@ class Videos:
         check_new_columns(known, [column for column in columns if column not in again], name)
         table = one_row_a_key(table, name)
         rows = rows_or_reported(self._paths(), table[key], on, name, missing=missing)
-        repeated = table.select(again).take(pa.array(rows[rows >= 0]))
+        # Errors of another job stay in its table: those of the data set are of indexing.
+        columns = [each for each in columns if each not in again or each not in _ERRORS]
+        repeated = table.select([each for each in again if each not in _ERRORS])
+        repeated = repeated.take(pa.array(rows[rows >= 0]))
         columns = [column for column in columns if not self._has(repeated, column, rows >= 0)]
         check_new_columns(known, columns, name)
         place = np.full(len(self.dataset), -1)

@@ -47,10 +47,10 @@ class Work:
 
     @property
     def limit(self) -> str:
-        """What takes longest: `convert`, `decode`, or `long GOPs` if most frames are discarded."""
+        """What takes longest: `convert`, `decode`, or `unused frames` if most are discarded."""
         if self.convert_seconds > self.decode_seconds:
             return "convert"
-        return "long GOPs" if self.discarded > self.used else "decode"
+        return "unused frames" if self.discarded > self.used else "decode"
 
     def __add__(self, other: Work) -> Work:
         return Work(*map(operator.add, _work_counts(self), _work_counts(other)))
@@ -219,8 +219,8 @@ class RunStats(Mapping[str, OperatorStats]):
     def limit(self) -> str:
         """What bounds the rate if the consumer waits: a stage, or what of decoding takes longest.
 
-        `NVDEC`: its engines work all the time; `long GOPs`: most frames are decoded only because
-        others refer to them; `convert`: to RGB, resizing and copying; else `decode`.
+        `NVDEC`: its engines work all the time; `unused frames`: most frames are decoded only
+        because others refer to them; `convert`: to RGB, resizing and copying; else `decode`.
         """
         if self.slowest != "decode":
             return self.slowest

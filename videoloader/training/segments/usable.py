@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 _AT_ONCE, _OPEN_AT_ONCE = 1 << 10, 16  # videos that are handed to threads together, and opened
 _ABSENT, _UNREADABLE = "of a video that is not there", "of a video that cannot be read"
 _OUTSIDE = "outside its video"
+_FAILED = "that have none, but an error of the job that wrote them"
 _HINTS = {
     _ABSENT: "; video= may be a format of columns, such as '{id}.mp4'",
     _OUTSIDE: "; whole_videos=True takes all of files that are trimmed already",
@@ -176,6 +177,7 @@ def _problems(
     is_before = np.isfinite(ends) & (ends <= np.append(lows, 0)[places])
     is_empty = np.append(spans.counts == 0, [False])[places]
     found = {
+        _FAILED: _failed(rows),
         _ABSENT: ~is_there,
         _UNREADABLE: is_there & is_bad[places],
         "empty or reversed": ~(begins < ends),
@@ -186,6 +188,14 @@ def _problems(
         found[kind] = mask & ~seen
         seen |= mask
     return found
+
+
+def _failed(rows: SegmentRows) -> NDArray[np.bool_]:
+    """Rows of our own tables of scenes whose video failed: they have an error, and no times."""
+    if "error" not in rows.table.column_names:
+        return np.zeros(len(rows.begins), dtype=np.bool_)
+    has_error: NDArray[np.bool_] = rows.table["error"].is_valid().to_numpy()
+    return has_error & np.isinf(rows.begins) & np.isinf(rows.ends)
 
 
 def _told(
