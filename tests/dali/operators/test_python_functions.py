@@ -244,11 +244,12 @@ def test_a_pipeline_is_dropped_while_a_function_runs():
         time.sleep(0.02)
         return x
 
+    others = threading.enumerate()  # those of other tests' pipelines too
     for _ in range(3):
         pipe = pipe_of(lambda: fn.python_function(source(), function=slow))
         pipe.run()
         del pipe
-    for thread in threading.enumerate():
+    for thread in {*threading.enumerate()}.difference(others):
         if thread.name.startswith("videoloader-"):
             thread.join()
 
