@@ -114,3 +114,13 @@ def test_a_closed_pipe_ends_a_command_quietly(words, example_files):
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_warning_is_a_line_without_a_place_in_python(example_files, tmp_path):
+    index = str(example_files / "set.parquet")
+    words = ["split", index, "0.5", "--by", "codec", "-o", f"{tmp_path}/a.parquet"]
+    command = [sys.executable, "-m", "videoloader", *words, "-o", f"{tmp_path}/b.parquet"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    (line,) = told.stderr.splitlines()
+    assert line.startswith("split: part ")
+    assert "Warning" not in line
