@@ -95,10 +95,9 @@ def test_long_groups_are_the_limit_and_transcoding_is_tried(found):
 @pytest.fixture
 def measured(monkeypatch):
     """Sets what loaders reach, in place of running them; nothing is encoded."""
-    trial = Trial(
-        100.0, Work(10, 1000, 10, 8, 0.6, 0.2), decoded=1, batches=9, transformed=0.0, waited=0.0,
-        limit="decode",
-    )  # fmt: skip
+    shares = {"transformed": 0.0, "waited": 0.0}
+    work = Work(10, 1000, 10, 8, 0.6, 0.2)
+    trial = Trial(100.0, work, decoded=1, batches=9, size=2.0, limit="decode", **shares)
     set_trials = {"given": trial}
 
     def run(bench, *, step=0.0, most=None, **change):

@@ -54,7 +54,7 @@ class Tuning:
         limit: what bounds the rate: `step`, `storage`, `transform`, or as `RunStats.limit`.
         given: the loader as it was given.
         advice: changes that make it faster, the fastest first.
-        batch_size: samples of a batch.
+        batch_size: samples of a batch; with `Buckets` or `Packing` their mean.
         step: seconds of a training step, None if it was not said.
         bytes_per_second: that are read from where the videos lie, with files of this machine from
             the disk, not from the page cache.
@@ -75,7 +75,7 @@ class Tuning:
     limit: str
     given: Advice
     advice: tuple[Advice, ...]
-    batch_size: int
+    batch_size: float
     step: float | None
     bytes_per_second: float
     bytes_per_clip: float

@@ -23,13 +23,15 @@ LEAST_BATCHES = _WARM + _LEAST
 class Trial(NamedTuple):
     """A loader that ran for some time.
 
-    `work` is that of `decoded` clips; `transformed` and `waited` are shares of the time.
+    `work` is that of `decoded` clips, `size` the mean number of them in a batch; `transformed` and
+    `waited` are shares of the time.
     """
 
     rate: float
     work: Work
     decoded: int
     batches: int
+    size: float
     transformed: float
     waited: float
     limit: str
@@ -92,4 +94,5 @@ class Bench:
         spent = max(timed, 1e-9)
         limit = replace(stats, work=work).limit
         rate = clips / max(now - begin, 1e-9)
-        return Trial(rate, work, decoded, taken, transformed / spent, waited / spent, limit)
+        size = clips / max(taken - _WARM, 1)
+        return Trial(rate, work, decoded, taken, size, transformed / spent, waited / spent, limit)

@@ -106,7 +106,6 @@ class _Tuner:
     def __init__(self, bench: Bench, videos: SampleVideos, step: float | None, note: Note) -> None:
         self._bench, self._videos, self._step, self._note = bench, videos, step, note
         self._options = bench.options
-        self._batch_size = int(self._options.get("batch_size") or 1)
         self._done = 0
 
     def run(self) -> Tuning:
@@ -115,6 +114,7 @@ class _Tuner:
         self._bench.run()
         self._tell("the loader as given")
         self._base = base = self._bench.run()
+        self._batch_size = self._options.get("batch_size") or base.size
         self._tell("storage")
         self._storage = self._bytes_per_second(base.each("bytes"))
         self._tell("packets of clips")
