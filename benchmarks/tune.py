@@ -39,7 +39,9 @@ def measure(name: str, kind: str, seconds: float) -> list[dict[str, Any]]:
         for each in found.advice:
             if each.is_measured:
                 continue
-            settings = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", each.change)}
+            settings: dict[str, Any] = {
+                name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", each.change)
+            }
             out = Path(folder, "-".join(map(str, settings.values())))
             first = Path(folder, "first")
             first.mkdir(exist_ok=True)
