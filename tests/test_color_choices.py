@@ -301,7 +301,7 @@ def test_the_command_draws_the_colours_that_are_asked_for(tmp_path):
         drawn[matrix] = cv2.imread(str(sheet)).astype(int)
     assert np.abs(drawn["auto"] - drawn["bt601"]).max() > 3
     done = CliRunner().invoke(app, [*arguments, "--matrix", "bt470"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "swscale" in done.output
 
 
