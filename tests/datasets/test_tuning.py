@@ -105,7 +105,7 @@ def measured(monkeypatch):
         return known[0] if known else set_trials["step" if step else "given"]
 
     monkeypatch.setattr(Bench, "run", run)
-    monkeypatch.setattr(tuner, "encode_pieces", lambda bench, items: None)
+    monkeypatch.setattr(tuner, "encode_pieces", lambda bench, items: [])
     monkeypatch.setattr(_Tuner, "_bytes_per_second", lambda _, size: 1e9)
 
     def set_trial(name="given", **values):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,36 +57,41 @@ class Encoded:
         return used + self.share * max(planned - used, 0.0)
 
 
-def encode_pieces(bench: Bench, items: Sequence[Item]) -> Encoded | None:
-    """Encode pieces of videos in a temporary folder, and run a loader of them.
+def encode_pieces(bench: Bench, items: Sequence[Item]) -> Iterator[Encoded]:
+    """Encode pieces of videos in a temporary folder, and run loaders of them.
 
-    They are as small as training needs, where that is much smaller than the videos. None if no
-    piece can be cut or encoded.
+    At the size of the videos, then as small as training needs, where that is much smaller. Nothing
+    where no piece can be cut or encoded.
 
     Args:
-        bench: runs the loader.
+        bench: runs the loaders.
         items: the videos.
     """
     with tempfile.TemporaryDirectory(prefix="videoloader-tune-") as name:
         folder = Path(name)
         cuts, sides = _pieces(bench, items, folder)
-        shorter = _smaller(bench.options, int(np.median(sides))) if cuts else None
-        out = folder / "encoded"
-        workers = 0 if bench.options.get("workers") == 0 else None
-        made = (
-            transcode(cuts, out, gop=GOP, resize_shorter=shorter, audio=False, workers=workers)
-            if cuts
-            else None
-        )
-        paths = sorted(out.glob("*.mp4"))
-        if made is None or not paths:
-            return None
-        trial = _bench(bench, paths, folder / "links").run()
-        watch = GainWatch(bench.clips, [Item(str(path)) for path in paths], None)
-        used, planned = trial.each("used"), watch.packets_at(GOP)
-        share = (trial.each("packets") - used) / max(planned - used, 1.0)
-        growth = made.bytes_after / max(made.bytes_before, 1)
-        return Encoded(shorter, trial, min(max(share, 0.0), 1.0), growth)
+        smaller = _smaller(bench.options, int(np.median(sides))) if cuts else None
+        for shorter in (None, smaller)[: 1 + (smaller is not None)]:
+            encoded = _encoded(bench, cuts, shorter, folder / f"{shorter}") if cuts else None
+            if encoded is not None:
+                yield encoded
+
+
+def _encoded(bench: Bench, cuts: list[Path], shorter: int | None, out: Path) -> Encoded | None:
+    """Pieces encoded with a shorter side, None for theirs, and a loader of them."""
+    workers = 0 if bench.options.get("workers") == 0 else None
+    made = transcode(cuts, out, gop=GOP, resize_shorter=shorter, audio=False, workers=workers)
+    paths = sorted(out.glob("*.mp4"))
+    if not paths:
+        return None
+    linked = _bench(bench, paths, out / "links")
+    linked.run()  # so that the files are indexed, as those of the loader as given are
+    trial = linked.run()
+    watch = GainWatch(bench.clips, [Item(str(path)) for path in paths], None)
+    used, planned = trial.each("used"), watch.packets_at(GOP)
+    share = (trial.each("packets") - used) / max(planned - used, 1.0)
+    growth = made.bytes_after / max(made.bytes_before, 1)
+    return Encoded(shorter, trial, min(max(share, 0.0), 1.0), growth)
 
 
 def _pieces(bench: Bench, items: Sequence[Item], folder: Path) -> tuple[list[Path], list[int]]:

@@ -129,10 +129,12 @@ class _Tuner:
         if watch.predicted is not None and self._options.get("batches") is None:
             self._tell(f"pieces of videos, transcoded with gop={GOP}")
             pieces = [self._videos.item(number) for number in self._spread(_PIECES)]
-            encoded = encode_pieces(self._bench, pieces)
-            if encoded is not None:
-                gops = {gop: self._packets(watch, gop, encoded) for gop in _GOPS}
-                tried += self._transcoded(encoded, gops[GOP])
+            for encoded in encode_pieces(self._bench, pieces):
+                gops = gops or {gop: self._packets(watch, gop, encoded) for gop in _GOPS}
+                packets = self._packets(watch, GOP, encoded)
+                # Only for fewer packets, or smaller pictures; else it costs quality for nothing.
+                if encoded.shorter is not None or packets < _FEWER * base.each("packets"):
+                    tried.append(self._transcoded(encoded, packets))
         self._note(_PARTS, _PARTS, "")
         better = [each for each in tried if _is_better(each, given)]
         return Tuning(
@@ -275,29 +277,24 @@ class _Tuner:
         clips = self._base.each("used") / max(watch.frames, 1.0)
         return clips * encoded.packets(watch.packets_at(gop), watch.frames)
 
-    def _transcoded(self, encoded: Encoded, packets: float) -> Iterator[Advice]:
-        """What transcoding gives: of the size of the videos, and smaller where they are large."""
-        base, small = self._base, encoded.shorter is not None
-        if packets < _FEWER * base.each("packets"):  # else it costs quality for nothing
-            # As large as they are, packets cost what they do now.
-            trial = base if small else encoded.trial
-            yield self._predicted(f"transcode(gop={GOP})", trial, packets, encoded)
-        if small:
-            text = f"transcode(gop={GOP}, resize_shorter={encoded.shorter})"
-            yield self._predicted(text, encoded.trial, packets, encoded)
+    def _transcoded(self, encoded: Encoded, packets: float) -> Advice:
+        """The rate with transcoded files, of which clips take so many packets.
 
-    def _predicted(self, change: str, trial: Trial, packets: float, encoded: Encoded) -> Advice:
-        """The rate with so many packets a clip, of which each costs what it does in a trial."""
-        base, work = self._base, trial.work
-        after = packets * work.decode_seconds / max(work.packets, 1)
-        after += base.each("used") * work.convert_seconds / max(work.used, 1)
-        before = base.each("decode_seconds") + base.each("convert_seconds")
+        That of the pieces, whose clips take a few more or fewer packets and frames.
+        """
+        base, trial, work = self._base, encoded.trial, encoded.trial.work
+        busy = trial.each("decode_seconds") + trial.each("convert_seconds")
+        more = (packets - trial.each("packets")) * work.decode_seconds / max(work.packets, 1)
+        more += (base.each("used") - trial.each("used")) * work.convert_seconds / max(work.used, 1)
+        rate = trial.rate * max(busy, 1e-9) / max(busy + more, 1e-9)
         size = packets * work.bytes / max(work.packets, 1)
-        rate = base.rate * before / max(after, 1e-9)
         rate = min(rate, self._storage / max(size, 1.0))
-        note = f"{base.each('packets'):.3g} packets a clip become {packets:.3g}"
-        if trial is encoded.trial:
-            note += f", files {encoded.growth:.2g} times as large"
+        note = (
+            f"{base.each('packets'):.3g} packets a clip become {packets:.3g}, files "
+            f"{encoded.growth:.2g} times as large"
+        )
+        small = "" if encoded.shorter is None else f", resize_shorter={encoded.shorter}"
+        change = f"transcode(gop={GOP}{small})"
         return Advice(change, rate, self._waited(rate), is_measured=False, note=note)
 
 
