@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn
 
 from videoloader.cli.curation import Device
-from videoloader.cli.terminal import Json, Workers, problems, reported, say, show
+from videoloader.cli.terminal import Json, Workers, emit, problems, reported, say, show
 from videoloader.errors import ArgumentError
 from videoloader.sampling import ClipSampler, RandomClip, UniformClip
 
@@ -73,7 +72,7 @@ def tune(
             workers=workers,
         )
     if as_json:
-        print(json.dumps(found.as_dict()))  # noqa: T201  (what the option asks for)
+        emit(found.as_dict())
         return
     for name, text in found.facts():
         say(f"{name:>14}  {text}")

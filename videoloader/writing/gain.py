@@ -94,11 +94,6 @@ class GainWatch:
         """Facts known before the job; None if no video can be read."""
         return self._gain([*self._before]) if self._before else None
 
-    @property
-    def frames(self) -> float:
-        """Distinct frames of a clip; 0 if no video can be read."""
-        return self.packets_at(1)
-
     def packets_at(self, gop: int) -> float:
         """Packets of a clip with a keyframe every `gop` frames; 0 if no video can be read."""
         groups = {n: _Groups(index.num_frames, gop) for n, index in self._before.items()}

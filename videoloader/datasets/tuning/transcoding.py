@@ -28,9 +28,9 @@ GOP = 16
 
 _LENGTH = (3 * GOP, 240)  # frames of a piece: least, most
 _ENCODED = 3e7  # pixels that a processor encodes in a second, about
-_LINKS = 64  # files that pieces are read as, so that they are opened as often as others
-_ENLARGED = 8 / 7  # of pictures that are cropped at random
-_SMALLER = 1.5  # times that videos are larger, from which smaller files are tried
+_LINKS = 64  # names of the pieces, so that they are opened as often as different files
+_ENLARGED = 8 / 7  # size of the files over the size of the clips, for random crops
+_SMALLER = 1.5  # size of the videos over the size that training needs; below, none is tried
 _OF_VIDEOS = {"labels", "classes", "weights", "balanced", "columns", "skip_known", "cache"}
 _OF_VIDEOS |= {"cache_size", "rank", "num_ranks", "remainder"}
 
@@ -42,9 +42,9 @@ class Encoded:
     Attributes:
         shorter: length of the shorter side, None for that of the videos.
         trial: a loader of these pieces.
-        share: of the packets that clips by their plan take beside those of their own frames, which
-            they take indeed; the others are left out, since nothing that is needed refers to them.
-        growth: times that the files are as large as before.
+        share: the packets that are decoded beside those of the wanted frames, over those that are
+            planned; decoding leaves out packets that no wanted frame refers to.
+        growth: size of the files over their size before.
     """
 
     shorter: int | None
@@ -53,7 +53,7 @@ class Encoded:
     growth: float
 
     def packets(self, planned: float, used: float) -> float:
-        """Packets that a clip takes, of those that are planned, with so many frames."""
+        """Packets that are decoded for a clip of `used` frames, if `planned` are planned."""
         return used + self.share * max(planned - used, 0.0)
 
 
@@ -70,9 +70,11 @@ def encode_pieces(bench: Bench, items: Sequence[Item]) -> Iterator[Encoded]:
     with tempfile.TemporaryDirectory(prefix="videoloader-tune-") as name:
         folder = Path(name)
         cuts, sides = _pieces(bench, items, folder)
-        smaller = _smaller(bench.options, int(np.median(sides))) if cuts else None
-        for shorter in (None, smaller)[: 1 + (smaller is not None)]:
-            encoded = _encoded(bench, cuts, shorter, folder / f"{shorter}") if cuts else None
+        if not cuts:
+            return
+        # A dictionary, since both are None where the videos are small already.
+        for shorter in dict.fromkeys((None, _smaller(bench.options, int(np.median(sides))))):
+            encoded = _encoded(bench, cuts, shorter, folder / f"{shorter}")
             if encoded is not None:
                 yield encoded
 

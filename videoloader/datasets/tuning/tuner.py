@@ -34,16 +34,15 @@ from videoloader.writing.gain import GainWatch
 Note: TypeAlias = Callable[[int, int, str], object]
 """Is called with the parts that are done, all parts, and what is being done."""
 
-_PARTS = 10  # that are told of
-_PART = 10.0  # of the time that one trial takes: the 10th part
-_READS = 64  # of the size of a clip, by which storage is measured
-_MOST_READ = 1 << 26  # bytes at once
-_WATCHED = 16  # videos whose packets are counted
-_PIECES = 6  # videos of which pieces are encoded
+_PARTS = 10  # of a whole measurement, for its progress and its time
+_READS = 64  # reads by which storage is measured
+_MOST_READ = 1 << 26  # bytes of one of them
+_WATCHED = 16  # videos for which the packets of clips are counted
+_PIECES = 6  # videos from which pieces are cut and encoded
 _GOPS = (1, 2, 4, 8, 16, 32, 64, 128)
-_MOSTLY = 0.5  # of the time of the training loop, from which `transform` is the limit
-_FEWER = 0.9  # of the packets of a clip, from which other files are told for that alone
-_WORTH = 1.03  # times as fast, from which a change is told
+_MOSTLY = 0.5  # share of the training loop's time; if `transform` takes more, it is the limit
+_FEWER = 0.9  # packets after transcoding over those before; above, only a smaller size is a reason
+_WORTH = 1.03  # rate after a change over the rate before; below, the change is not reported
 
 
 def tune(
@@ -85,7 +84,7 @@ def tune(
         real_number("step", step, above=0)
     given, labels = paired(dataset, options.get("labels"))
     options = {"shuffle": True, "on_error": "skip", **options, "labels": labels}
-    bench = Bench(given, clips, options, seconds / _PART)
+    bench = Bench(given, clips, options, seconds / _PARTS)
     return _Tuner(bench, sample_videos(given, {}), step, progress or _quiet).run()
 
 
@@ -126,12 +125,17 @@ class _Tuner:
             given = given._replace(waited_share=self._bench.run(step=self._step).waited)
         tried = [*self._tried(given)]
         gops: dict[int, float] = {}
-        if watch.predicted is not None and self._options.get("batches") is None:
+        frames = watch.packets_at(1)  # distinct frames of a clip; 0 if no video can be read
+        if frames and self._options.get("batches") is None:
             self._tell(f"pieces of videos, transcoded with gop={GOP}")
             pieces = [self._videos.item(number) for number in self._spread(_PIECES)]
+            plan = {gop: watch.packets_at(gop) for gop in _GOPS}
             for encoded in encode_pieces(self._bench, pieces):
-                gops = gops or {gop: self._packets(watch, gop, encoded) for gop in _GOPS}
-                packets = self._packets(watch, GOP, encoded)
+                clips = base.each("used") / frames  # of a sample, of which the plan counts one
+                packets = clips * encoded.packets(plan[GOP], frames)
+                gops = gops or {
+                    gop: clips * encoded.packets(planned, frames) for gop, planned in plan.items()
+                }
                 # Only for fewer packets, or smaller pictures; else it costs quality for nothing.
                 if encoded.shorter is not None or packets < _FEWER * base.each("packets"):
                     tried.append(self._transcoded(encoded, packets))
@@ -271,16 +275,11 @@ class _Tuner:
         rate = again.rate
         return Advice("cache=FOLDER", rate, self._waited(rate), is_measured=True, note=note)
 
-    def _packets(self, watch: GainWatch, gop: int, encoded: Encoded) -> float:
-        """Packets of a sample in files with a keyframe every `gop` frames."""
-        # A sample may have several clips, of which the plan counts one.
-        clips = self._base.each("used") / max(watch.frames, 1.0)
-        return clips * encoded.packets(watch.packets_at(gop), watch.frames)
-
     def _transcoded(self, encoded: Encoded, packets: float) -> Advice:
-        """The rate with transcoded files, of which clips take so many packets.
+        """The rate with transcoded files, where a clip takes this many packets.
 
-        That of the pieces, whose clips take a few more or fewer packets and frames.
+        It is the rate of the pieces, corrected for packets and frames that their clips have more or
+        fewer than those of whole files.
         """
         base, trial, work = self._base, encoded.trial, encoded.trial.work
         busy = trial.each("decode_seconds") + trial.each("convert_seconds")
