@@ -39,18 +39,15 @@ with open(folder / "captions.csv", "w", newline="") as file:
 
 dataset = vl.index_dataset(folder, folder / "set.parquet", workers=0)
 captioned = dataset.join(folder / "captions.csv", on="stem", key="name")
-loader = vl.Loader(
-    captioned,
-    vl.RandomClip(4, stride=4),
-    batch_size=6,
-    columns=["caption"],
-    size=(16, 16),
-    dtype="float32",
-    mean=127.5,
-    std=127.5,
-    shuffle=True,
-    workers=0,
-)
+options = {
+    "columns": ["caption"],
+    "size": (16, 16),
+    "dtype": "float32",
+    "mean": 127.5,
+    "std": 127.5,
+    "workers": 0,
+}
+loader = vl.Loader(captioned, vl.RandomClip(4, stride=4), batch_size=6, shuffle=True, **options)
 batch = next(iter(loader))
 print(tuple(batch["frames"].shape), batch["caption"][:2])
 
@@ -90,17 +87,7 @@ loader.close()
 # %%
 # Retrieval: which of all captions fits each video best?
 
-with vl.Loader(
-    captioned,
-    vl.UniformClip(4),
-    batch_size=12,
-    columns=["caption"],
-    size=(16, 16),
-    dtype="float32",
-    mean=127.5,
-    std=127.5,
-    workers=0,
-) as whole:
+with vl.Loader(captioned, vl.UniformClip(4), batch_size=12, **options) as whole:
     batch = next(iter(whole))
 with torch.no_grad():
     scores = compare(batch["frames"], batch["caption"])

@@ -127,7 +127,9 @@ def test_a_segment_that_fails_has_a_row_with_its_error(root, tmp_path):
     assert "ValueError: no" in table["error"].to_pylist()[2]
 
 
-def test_a_job_goes_on_with_the_segments_that_are_left(segments, tmp_path):
+@pytest.fixture
+def interrupted():
+    """First frames of the clips that a function was called with, and it; the third call ends."""
     called = []
 
     def note(clip):
@@ -135,6 +137,12 @@ def test_a_job_goes_on_with_the_segments_that_are_left(segments, tmp_path):
         if len(called) == 3:
             raise KeyboardInterrupt
         return {"x": 1}
+
+    return called, note
+
+
+def test_a_job_goes_on_with_the_segments_that_are_left(segments, interrupted, tmp_path):
+    called, note = interrupted
 
     def run():
         clips = {"clips": vl.UniformClip(2), "workers": 0}
@@ -147,14 +155,8 @@ def test_a_job_goes_on_with_the_segments_that_are_left(segments, tmp_path):
     assert called == [10, 0, 75, 75]
 
 
-def test_a_result_of_another_time_of_the_same_row_does_not_count(root, tmp_path):
-    called = []
-
-    def note(clip):
-        called.append(int(clip.indices[0]))
-        if len(called) == 3:
-            raise KeyboardInterrupt
-        return {"x": 1}
+def test_a_result_of_another_time_of_the_same_row_does_not_count(root, interrupted, tmp_path):
+    called, note = interrupted
 
     def run(rows):
         segments = vl.Segments(rows, root=root, unit="frames")
