@@ -1,7 +1,7 @@
 """Surfaces of samples, and what their pixels are by the formulas of docs/decoding/colour.md.
 
-In float64, written from displayed positions and dense weight matrices; the kernel goes by the
-coded picture.
+The oracle computes in float64, by displayed positions and dense weight matrices. The kernel goes
+through the coded picture.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Seeking in a sound: the packet from which decoding gives the samples of a whole decode.
+"""Seeking in a sound: where decoding has to begin to give the same samples as a whole decode.
 
 In MP4 files the tables say how many samples the packets before it have (`PacketTable`); elsewhere
 packets are read and counted, but not decoded (`Passed`). Decoders of AAC and MP3

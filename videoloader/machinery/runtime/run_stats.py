@@ -12,7 +12,7 @@ _COUNTED = ("batches", "samples", "first_samples", "seconds", "waited", "work", 
 
 
 _MUCH = 0.1  # of the time of the consumer that an operator takes, from which it is told
-_FULL = 85  # percent of their time that NVDEC engines work, from which they are the limit
+_FULL = 85  # percent; NVDEC engines that are busy for more of the time are the limit
 
 
 @dataclass(frozen=True, slots=True)

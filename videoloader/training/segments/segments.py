@@ -115,7 +115,8 @@ class Segments:
             on_missing=on_missing,
         )
         self._rows, self.videos, self.skipped = usable
-        self._unit: Unit = "frames" if whole_videos else unit  # of which the index has the numbers
+        # The lengths of whole videos are a column of the data set index.
+        self._unit: Unit = "frames" if whole_videos else unit
         self._begins, self._ends = rows.begins[self._rows], rows.ends[self._rows]
 
     def __len__(self) -> int:
