@@ -145,6 +145,12 @@ class ExternalSource(FedSource):
         count = self._num_outputs
         if count is None:
             return (item,)
+        if isinstance(item, Mapping):
+            names = ", ".join(map(str, item))
+            raise ArgumentTypeError(
+                f"{self._name}: the source gave a dictionary with {names}; give the {count} values "
+                "of the outputs as a tuple, from a generator function"
+            )
         if not hasattr(item, "__getitem__") or len(item) < count:
             raise ArgumentTypeError(
                 f"{self._name}: num_outputs={count}, so its source gives as many values "
