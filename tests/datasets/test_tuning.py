@@ -1,5 +1,6 @@
 """What `tune` says of a loader: counts beside those of a run, the limit, and what changes it."""
 
+import itertools
 import json
 import re
 
@@ -146,6 +147,19 @@ def test_changes_that_help_are_told_the_fastest_first(long_gops, measured):
     told = [(each.change, each.clips_per_second) for each in found.advice]
     assert told == [("cache=FOLDER", 900), ("together=2, clips_per_video=2", 150)]
     assert [row["times"] for row in found.rows()] == ["1.00", "9.00", "1.50"]
+
+
+def test_a_machine_that_gets_faster_changes_no_advice(long_gops, measured, monkeypatch):
+    measured("together", rate=150.0)
+    steady, speeds = Bench.run, itertools.count(10)
+
+    def run(bench, **change):
+        trial = steady(bench, **change)
+        return trial._replace(rate=trial.rate * next(speeds) / 11)
+
+    monkeypatch.setattr(Bench, "run", run)
+    (advice,) = vl.tune(long_gops, vl.RandomClip(2), **GIVEN).advice
+    assert advice.clips_per_second == pytest.approx(150)
 
 
 def test_more_batches_ahead_are_told_where_a_step_waits_for_single_ones(long_gops, measured):

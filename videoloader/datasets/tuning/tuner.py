@@ -34,7 +34,7 @@ from videoloader.writing.gain import GainWatch
 Note: TypeAlias = Callable[[int, int, str], object]
 """Is called with the parts that are done, all parts, and what is being done."""
 
-_PARTS = 10  # of a whole measurement, for its progress and its time
+_PARTS = 15  # of a whole measurement, for its progress and its time
 _READS = 64  # reads by which storage is measured
 _MOST_READ = 1 << 26  # bytes of one of them
 _WATCHED = 16  # videos for which the packets of clips are counted
@@ -105,6 +105,7 @@ class _Tuner:
     def __init__(self, bench: Bench, videos: SampleVideos, step: float | None, note: Note) -> None:
         self._bench, self._videos, self._step, self._note = bench, videos, step, note
         self._options = bench.options
+        self._speeds: list[float] = []  # rates of the loader as given, one after another
         self._done = 0
 
     def run(self) -> Tuning:
@@ -113,6 +114,7 @@ class _Tuner:
         self._bench.run()
         self._tell("the loader as given")
         self._base = base = self._bench.run()
+        self._speeds.append(base.rate)
         self._batch_size = self._options.get("batch_size") or base.size
         self._tell("storage")
         self._storage = self._bytes_per_second(base.each("bytes"))
@@ -198,9 +200,18 @@ class _Tuner:
             return "storage"
         return "transform" if base.transformed > _MOSTLY else base.limit
 
+    def _rate(self, trial: Trial) -> float:
+        """The rate of a trial just done, had the machine been as fast as for the loader as given.
+
+        Machines are not steady: the loader as given runs again, so it ran before and after.
+        """
+        self._speeds.append(self._bench.run().rate)
+        return trial.rate * self._base.rate / max(float(np.mean(self._speeds[-2:])), 1e-9)
+
     def _measured(self, change: str, trial: Trial, note: str = "") -> Advice:
         """The rate of a loader that ran, with files that have to be read from storage."""
-        rate = min(trial.rate, self._storage / max(trial.each("bytes"), 1.0))
+        rate = trial.rate if trial is self._base else self._rate(trial)
+        rate = min(rate, self._storage / max(trial.each("bytes"), 1.0))
         return Advice(change, rate, self._waited(rate), is_measured=True, note=note)
 
     def _waited(self, rate: float) -> float | None:
@@ -272,7 +283,7 @@ class _Tuner:
             again = self._bench.run(cache=folder, most=filling.batches)
         gigabytes = size / max(filling.work.cache_misses, 1) * len(self._videos) / 1e9
         note = f"from the second epoch on; {gigabytes:.3g} GB in the folder"
-        rate = again.rate
+        rate = self._rate(again)
         return Advice("cache=FOLDER", rate, self._waited(rate), is_measured=True, note=note)
 
     def _transcoded(self, encoded: Encoded, packets: float) -> Advice:
@@ -285,7 +296,7 @@ class _Tuner:
         busy = trial.each("decode_seconds") + trial.each("convert_seconds")
         more = (packets - trial.each("packets")) * work.decode_seconds / max(work.packets, 1)
         more += (base.each("used") - trial.each("used")) * work.convert_seconds / max(work.used, 1)
-        rate = trial.rate * max(busy, 1e-9) / max(busy + more, 1e-9)
+        rate = self._rate(trial) * max(busy, 1e-9) / max(busy + more, 1e-9)
         size = packets * work.bytes / max(work.packets, 1)
         rate = min(rate, self._storage / max(size, 1.0))
         note = (
