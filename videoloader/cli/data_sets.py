@@ -100,9 +100,10 @@ def index(
                 dataset[row["row"]]
             except VideoError as error:  # with the whole path, where only the end of it is stored
                 complain(str(error))
+        failed = f" ({len(errors)} cannot be read)" if errors else ""
         rate = len(dataset) / max(seconds, 1e-9)
         say(
-            f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
+            f"{out}: {len(dataset.videos)} videos of {len(dataset)} files{failed}, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
         _tell_skipped(skipped)

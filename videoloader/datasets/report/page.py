@@ -296,5 +296,5 @@ def _totals(table: pa.Table) -> Sequence[tuple[str, str]]:
         ("frames", f"{pc.sum(table['num_frames']).as_py() or 0:,}"),
         ("GB", f"{(pc.sum(table['size']).as_py() or 0) / 1e9:,.3f}"),
         ("codecs", f"{pc.count_distinct(table['codec']).as_py():,}"),
-        ("cannot be read", f"{failed:,}"),
+        ("files that cannot be read", f"{failed:,}"),
     )
