@@ -72,10 +72,10 @@ def find_duplicates(
         source: as for `map_clips`.
         out: Parquet file to write: a row for each video that is in a group, with `row` and `key`
             as of `map_clips`, `group` (a number), `is_representative`, `kind` (`copy` of the
-            representative, `near` it, or `representative`), and `distance` to it; then a row for each video that could
-            not be read, without a group, with its `error`. Groups are in the order of their first
-            videos. The representative is the video with the most pixels, then frames, then bytes,
-            then the first.
+            representative, `near` it, or `representative`), and `distance` to it; then a row for
+            each video that could not be read, without a group, with its `error`. Groups are in the
+            order of their first videos. The representative is the video with the most pixels, then
+            frames, then bytes, then the first.
         distance: the largest of near copies; None to look for copies only, which decodes nothing.
         device: that decodes.
         workers: processes, see `map_clips`.
