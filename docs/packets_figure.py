@@ -46,7 +46,7 @@ def drawing() -> str:
             f'<text x="22" y="{base}">{count} {text}</text>',
         ]
     body = "\n".join(shapes)
-    height = _BARS + 3 * _LINE + 6
+    height = _BARS + 3 * _LINE + 20
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" role="img" '
