@@ -27,6 +27,7 @@ from videoloader.datasets.report import page as pages
 from videoloader.datasets.report.browse import BrowseServer
 from videoloader.datasets.report.page import video_strip, video_wave
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset import Item
 from videoloader.indexing.dataset.listing import find_items
 from videoloader.machinery.system.address import local_path
 from videoloader.sources.source import Source
@@ -281,6 +282,7 @@ def test_the_wave_of_a_sound_is_on_the_clock_of_the_frames(sounding, monkeypatch
     assert len(tall) == 600
     assert max(tall[:290]) < 2
     assert np.abs(np.array(tall[310:590]) - 0.5 * 40).max() < 3
+    assert "wave" not in video_wave((0, Item("https://host.example/0.mp4")), dataset=sounding)
     monkeypatch.setattr(pages, "WAVE_SECONDS", 1.5)
     assert "wave" not in video_wave((0, sounding.item(0)), dataset=sounding)
 

@@ -31,6 +31,7 @@ from videoloader.indexing.dataset.video_job import (
     states_of,
     write_results,
 )
+from videoloader.machinery.system.address import is_url, local_path
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.views import contact_sheet, image_uri, jpeg_uri, timeline_svg, wave_svg
 from videoloader.machinery.workers.supervisor import TaskFailure
@@ -193,6 +194,8 @@ def video_wave(task: tuple[int, Item], *, dataset: DatasetIndex, **_: Any) -> di
     begin, end = index.boundaries[[0, -1]].tolist()
     if end - begin > WAVE_SECONDS:
         return {"note": f"sound of more than {WAVE_SECONDS / 60:g} minutes is not drawn"}
+    if is_url(local_path(item.path)):  # in most containers it is all of the file
+        return {"note": "sound of remote files is not drawn"}
     edges = np.linspace(begin, end, _PEAKS + 1).tolist()
     with item.open() as source:
         index.check(source)
