@@ -35,6 +35,7 @@ extensions = [
     "making.links",
     "making.operator_gallery",
     "making.operators_page",
+    "making.signatures",
     "making.source_pages",
 ]
 nitpicky = True

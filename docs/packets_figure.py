@@ -12,10 +12,10 @@ from videoloader.demo.videos import encode_video
 
 FRAMES = 72
 WANTED = range(4, FRAMES, 8)
-_WIDTH, _HEIGHT, _LEFT, _FOOT = 880, 150, 8, 34
+_WIDTH, _BARS, _LINE = 560, 104, 24  # a legend line each below the bars: readable 350 pixels wide
 _COLORS = {  # what is left out is faint on white and on black
     "kept": ("#2563eb", "decoded and kept"),
-    "fed": ("#7ea3f1", "decoded: wanted frames refer to it"),
+    "fed": ("#7ea3f1", "decoded: wanted frames refer to them"),
     "out": ('#9ca3af" fill-opacity=".45', "left out: no wanted frame needs it"),
 }
 
@@ -29,28 +29,29 @@ def drawing() -> str:
     fed = np.unique(np.concatenate([run.packets for run in plan]))
     kept = index.frame_packets[list(WANTED)]
     sizes = index.packets["size"].astype(float)
-    heights = 8 + (_HEIGHT - _FOOT - 16) * np.sqrt(sizes / sizes.max())
-    step = (_WIDTH - 2 * _LEFT) / len(sizes)
+    heights = 8 + (_BARS - 8) * np.sqrt(sizes / sizes.max())
+    step = _WIDTH / len(sizes)
     kinds = np.full(len(sizes), "out", dtype="<U4")
     kinds[fed], kinds[kept] = "fed", "kept"
-    base = _HEIGHT - _FOOT
     shapes = [
-        f'<rect x="{_LEFT + number * step:.1f}" y="{base - height:.1f}" width="{step - 2:.1f}" '
+        f'<rect x="{number * step:.1f}" y="{_BARS - height:.1f}" width="{step - 1.5:.1f}" '
         f'height="{height:.1f}" rx="1" fill="{_COLORS[kind][0]}"/>'
         for number, (height, kind) in enumerate(zip(heights, kinds, strict=True))
     ]
     for place, (kind, (color, text)) in enumerate(_COLORS.items()):
-        left = _LEFT + 290 * place
+        base = _BARS + _LINE * (place + 1)
         count = int((kinds == kind).sum())
         shapes += [
-            f'<rect x="{left}" y="{_HEIGHT - 18}" width="12" height="12" rx="1" fill="{color}"/>',
-            f'<text x="{left + 18}" y="{_HEIGHT - 7}">{count} {text}</text>',
+            f'<rect x="0" y="{base - 13}" width="14" height="14" rx="1" fill="{color}"/>',
+            f'<text x="22" y="{base}">{count} {text}</text>',
         ]
     body = "\n".join(shapes)
+    height = _BARS + 3 * _LINE + 20
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'aria-label="{FRAMES} packets, {len(fed)} of them decoded for {len(WANTED)} frames">\n'
-        "<style>text{font:13px system-ui,sans-serif;fill:#6b7280}</style>\n"
+        "<style>text{font:16px system-ui,sans-serif;fill:#6b7280}</style>\n"
         f"{body}\n</svg>\n"
     )
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from making import operators_page
+from making.signatures import shown_parameters
 
 import videoloader as vl
 
@@ -276,3 +277,10 @@ def test_a_program_of_the_gallery_runs(program, tmp_path, monkeypatch):
         pyplot.close("all")
         gc.collect()
     assert re.match(r'"""\n?.+\n=+\n', program.read_text(encoding="utf-8"))  # a title for the page
+
+
+def test_a_folded_signature_has_what_is_required_then_what_its_example_uses():
+    optional = [(name, False) for name in "cdefghij"]
+    parameters = [("a", True), ("b", True), *optional]
+    assert shown_parameters(parameters, "f(1, 2, h=3, j=4, batch_size=5)") == [*"abchj"]
+    assert shown_parameters(optional, "") == [*"cdefg"]

@@ -5,7 +5,7 @@ Colour, HDR and bit depth
 A video stores luma and two colour differences. Their range and colour matrix decide which RGB
 values a network gets, and many files do not state them.
 
-Guide: :doc:`/frames`.
+Guide: :doc:`/pixels`.
 """
 
 # %%

@@ -82,6 +82,13 @@ def test_videos_that_fail_give_the_code_of_the_table(command, folder, monkeypatc
     assert "Traceback" not in told.output
 
 
+def test_the_summary_of_an_index_adds_up(folder):
+    told = run("index bad/ -o out.parquet").output
+    assert "out.parquet: 1 videos of 2 files (1 cannot be read), " in told
+    told = run("index bad/good.mp4 -o one.parquet").output
+    assert "one.parquet: 1 videos of 1 files, " in told
+
+
 @pytest.mark.parametrize("command", sorted(COMMANDS - {"doctor", "index", "top"}))
 def test_a_missing_file_gives_2(command, folder):
     words = re.sub(r"(bad|damaged|nothing)(/bad)?(?=[./])", "missing", FAILED[command])

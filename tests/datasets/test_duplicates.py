@@ -70,9 +70,11 @@ def test_copies_and_near_copies_are_in_one_group_and_others_in_none(folder, tmp_
     assert failure["group"] is None
     assert failure["error"]
     kinds = {row["key"].rpartition("/")[2]: row["kind"] for row in rows}
-    assert (kinds["b.mp4"], kinds["b-copy.mp4"], kinds["a-small.mp4"]) == ("copy", "copy", "near")
+    assert (kinds["b.mp4"], kinds["b-copy.mp4"]) == ("copy", "representative")
+    assert kinds["a-small.mp4"] == "near"
     for row in rows:
         assert (row["distance"] == 0) or row["kind"] == "near"
+        assert (row["kind"] == "representative") == row["is_representative"]
 
 
 def test_copies_alone_need_no_picture(folder, tmp_path, monkeypatch):
@@ -222,7 +224,10 @@ def test_groups_are_what_pairs_connect():
     rows = table.to_pylist()
     assert [(row["row"], row["group"]) for row in rows] == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)]
     assert [row["is_representative"] for row in rows] == [False, False, True, True, False]
-    assert [row["kind"] for row in rows] == ["near", "near", "copy", "copy", "copy"]
+    assert [row["kind"] for row in rows] == [
+        *("near", "near", "representative"),
+        *("representative", "copy"),
+    ]
     assert [row["distance"] for row in rows] == [
         1,
         2,

@@ -11,7 +11,7 @@ import torch
 import videoloader as vl
 from videoloader.dali.tensors.tensor_list import TensorList
 from videoloader.demo.videos import encode_video
-from videoloader.machinery.views import facts_table, frames_view, rows_table, timeline_svg
+from videoloader.machinery.views import facts_table, frames_view, rows_table, timeline_svg, wave_svg
 
 
 def picture_of(html):
@@ -51,6 +51,13 @@ def test_bars_of_a_timeline_are_the_largest_frames_and_red_with_a_keyframe():
     assert heights[500] == 70  # the square root
     assert [float(at) for at in re.findall(r"M([\d.]+) ", red)] == [0, 500]
     assert "<path" not in timeline_svg(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def test_bars_of_a_wave_are_as_tall_as_its_peaks_around_the_middle():
+    path = re.search(r'd="([^"]*)"', wave_svg(np.array([0, 0.25, 1])))[1]
+    found = re.findall(r"M([\d.]+) ([\d.]+)v([\d.]+)h200", path)
+    bars = [tuple(map(float, bar)) for bar in found]
+    assert bars == [(0, 19.5, 1), (200, 15, 10), (400, 0, 40)]
 
 
 @pytest.mark.parametrize("layout", ["FHWC", "FCHW", "CFHW", "HWC"])

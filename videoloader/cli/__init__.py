@@ -18,7 +18,7 @@ from videoloader.cli.curation import dedupe, scenes, score
 from videoloader.cli.data_sets import check, index, join, merge, query, split
 from videoloader.cli.inspection import browse, inspect, report, sample
 from videoloader.cli.machine import demo, doctor, top
-from videoloader.cli.terminal import complain, say
+from videoloader.cli.terminal import Command, complain, say
 from videoloader.cli.tuning import tune
 from videoloader.cli.writing import cut, transcode
 
@@ -77,7 +77,7 @@ def _help(command: Callable[..., None]) -> tuple[str, str]:
 for _group, _members in _COMMANDS.items():
     for _member in _members:
         _text, _examples = _help(_member)
-        app.command(rich_help_panel=_group, help=_text, epilog=_examples)(_member)
+        app.command(cls=Command, rich_help_panel=_group, help=_text, epilog=_examples)(_member)
 
 
 def main() -> None:

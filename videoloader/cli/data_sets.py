@@ -19,7 +19,6 @@ from videoloader.cli.terminal import (
     complain,
     emit,
     job_progress,
-    reported,
     say,
     show,
     video_facts,
@@ -100,9 +99,10 @@ def index(
                 dataset[row["row"]]
             except VideoError as error:  # with the whole path, where only the end of it is stored
                 complain(str(error))
+        failed = f" ({len(errors)} cannot be read)" if errors else ""
         rate = len(dataset) / max(seconds, 1e-9)
         say(
-            f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
+            f"{out}: {len(dataset.videos)} videos of {len(dataset)} files{failed}, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
         _tell_skipped(skipped)
@@ -124,8 +124,7 @@ def merge(
     """
     from videoloader.indexing.dataset import merge_datasets
 
-    with reported():
-        dataset = merge_datasets(parts, out, root=root)
+    dataset = merge_datasets(parts, out, root=root)
     if as_json:
         emit({"out": out, "videos": len(dataset.videos), "parts": len(parts)})
     else:
@@ -158,7 +157,7 @@ def split(
     """
     from videoloader.indexing.dataset import open_dataset
 
-    with reported(), open_dataset(dataset) as opened:
+    with open_dataset(dataset) as opened:
         parts = opened.split(*fractions, by=by, seed=seed)
         if len(parts) != len(out):
             raise ArgumentError(
@@ -201,7 +200,7 @@ def join(
     """
     from videoloader.indexing.dataset import open_dataset
 
-    with reported(), open_dataset(dataset) as opened:
+    with open_dataset(dataset) as opened:
         joined = opened.join(
             table,
             on=on,  # type: ignore[arg-type]
@@ -248,19 +247,18 @@ def query(
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
     from videoloader.indexing.drawing import plain_table
 
-    with reported():
-        if (out is not None) + count + (by is not None) > 1:
-            raise ArgumentError("give one of --out, --count and --by")
-        with open_dataset(dataset) as opened:
-            total = len(opened)
-            if by is not None:
-                found, rows = None, count_by(opened, where, by, time_limit=time_limit)
-            else:
-                found = query_rows(opened, where, time_limit=time_limit)
-                shown = found[:limit] if limit else found
-                rows = opened.columns(_SHOWN).take(shown).to_pylist()
-            if found is not None and out is not None:
-                write_part(opened, found, out)
+    if (out is not None) + count + (by is not None) > 1:
+        raise ArgumentError("give one of --out, --count and --by")
+    with open_dataset(dataset) as opened:
+        total = len(opened)
+        if by is not None:
+            found, rows = None, count_by(opened, where, by, time_limit=time_limit)
+        else:
+            found = query_rows(opened, where, time_limit=time_limit)
+            shown = found[:limit] if limit else found
+            rows = opened.columns(_SHOWN).take(shown).to_pylist()
+        if found is not None and out is not None:
+            write_part(opened, found, out)
     if found is not None and out is not None and as_json:
         emit({"out": out, "rows": len(found), "of": total})
     elif found is not None and out is not None:
@@ -341,8 +339,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     from videoloader.indexing.drawing import video_table
 
     indexes, skipped = [], Skipped()
-    with reported():
-        items = find_items(sources, skipped)
+    items = find_items(sources, skipped)
     for item in items:
         try:
             with item.open() as source:

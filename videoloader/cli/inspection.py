@@ -18,7 +18,6 @@ from videoloader.cli.terminal import (
     console,
     emit,
     job_progress,
-    reported,
     say,
     show,
     video_facts,
@@ -36,7 +35,9 @@ SegmentTable = Annotated[
 Before = Annotated[
     Path | None, typer.Option(help="Earlier data set index, to show what has changed since then.")
 ]
-SegmentUnit = Annotated[str, typer.Option(help="Unit of their starts and ends: seconds or frames.")]
+SegmentUnit = Annotated[
+    str, typer.Option("--segment-unit", help="Unit of their starts and ends: seconds or frames.")
+]
 
 
 def inspect(
@@ -59,22 +60,21 @@ def inspect(
     """
     from videoloader.indexing.drawing import draw_timeline, gop_table, video_table
 
-    with reported():
-        made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
-        facts = video_facts(made.name, made)
-        if as_json:
-            emit(facts)
-        else:
-            show(video_table([made]))
-            del facts["warnings"]  # printed as such
-            for name, value in facts.items():
-                say(f"{name:>14}  {value}")
-            warn(made)
-            console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
-        if out is not None:
-            draw_timeline(made, out)
-            if not as_json:
-                say(f"timeline: {out}")
+    made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
+    facts = video_facts(made.name, made)
+    if as_json:
+        emit(facts)
+    else:
+        show(video_table([made]))
+        del facts["warnings"]  # printed as such
+        for name, value in facts.items():
+            say(f"{name:>14}  {value}")
+        warn(made)
+        console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
+    if out is not None:
+        draw_timeline(made, out)
+        if not as_json:
+            say(f"timeline: {out}")
 
 
 def sample(
@@ -125,32 +125,30 @@ def sample(
     from videoloader.video import Video
 
     sources: list[Any] = [source] * clips
-    with reported():
-        if videos is not None:
-            _sample_videos(source, videos, out, seed=seed, as_json=as_json)
-            return
-        if source.endswith(".parquet"):
-            with open_dataset(source) as opened:
-                chosen = opened.sample(min(clips, len(opened.videos)), seed=seed)
-                sources = [chosen.item(number) for number in range(len(chosen))]
-        if stride is not None and fps is not None:
-            raise ArgumentError("give --stride or --fps, not both")
-        rate = None if fps is None else float(as_rate(fps))
-        sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
+    if videos is not None:
+        _sample_videos(source, videos, out, seed=seed, as_json=as_json)
+        return
+    if source.endswith(".parquet"):
+        with open_dataset(source) as opened:
+            chosen = opened.sample(min(clips, len(opened.videos)), seed=seed)
+            sources = [chosen.item(number) for number in range(len(chosen))]
+    if stride is not None and fps is not None:
+        raise ArgumentError("give --stride or --fps, not both")
+    rate = None if fps is None else float(as_rate(fps))
+    sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
     rows, drawn = [], []
-    with reported():
-        for place, of_place in itertools.groupby(enumerate(sources), lambda pair: pair[1]):
-            with Video(place, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
-                for number, _ in of_place:
-                    rng = generator(seed, sample=number)
-                    frames = sample_frames(sampler, video.index, rng=rng)
-                    clip = video.get_frames(frames, pad_mode="edge")
-                    caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
-                    rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
-                    places = {"frames": clip.indices.tolist(), "times": clip.times.tolist()}
-                    drawn.append({"file": video.name, **places})
-        out = out or Path("sample.png")
-        write_png(contact_sheet(rows), out)
+    for place, of_place in itertools.groupby(enumerate(sources), lambda pair: pair[1]):
+        with Video(place, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
+            for number, _ in of_place:
+                rng = generator(seed, sample=number)
+                frames = sample_frames(sampler, video.index, rng=rng)
+                clip = video.get_frames(frames, pad_mode="edge")
+                caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
+                rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
+                places = {"frames": clip.indices.tolist(), "times": clip.times.tolist()}
+                drawn.append({"file": video.name, **places})
+    out = out or Path("sample.png")
+    write_png(contact_sheet(rows), out)
     if as_json:
         emit({"out": str(out), "clips": drawn})
     else:
@@ -184,7 +182,7 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("report"),
     pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
     segments: SegmentTable = None,
-    segment_unit: SegmentUnit = "seconds",
+    unit: SegmentUnit = "seconds",
     before: Before = None,
     workers: Workers = None,
     root: Root = None,
@@ -205,7 +203,7 @@ def report(
     with (
         job_progress("sheets of frames", out / "index.html") as show_progress,
         open_dataset(dataset, root=root) as opened,
-        _beside(opened, segments, segment_unit, before) as beside,
+        _beside(opened, segments, unit, before) as beside,
     ):
         page = write_report(
             opened, out, pictures=pictures, workers=workers, progress=show_progress, **beside
@@ -223,7 +221,7 @@ def browse(
         int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any free one.")
     ] = 0,
     segments: SegmentTable = None,
-    segment_unit: SegmentUnit = "seconds",
+    unit: SegmentUnit = "seconds",
     before: Before = None,
     root: Root = None,
 ) -> None:
@@ -237,9 +235,8 @@ def browse(
     from videoloader.indexing.dataset import open_dataset
 
     with (
-        reported(),
         open_dataset(dataset, root=root) as opened,
-        _beside(opened, segments, segment_unit, before) as beside,
+        _beside(opened, segments, unit, before) as beside,
     ):
         try:
             server = BrowseServer(opened, port=port, **beside)

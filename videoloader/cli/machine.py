@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from videoloader.cli.terminal import console, emit, reported
+from videoloader.cli.terminal import console, emit
 
 
 def top(
@@ -25,11 +25,10 @@ def top(
     """
     from videoloader.cli.live_view import show, watch
 
-    with reported():
-        if once or as_json:
-            show(console, as_json=as_json)
-        else:
-            watch(console, interval)
+    if once or as_json:
+        show(console, as_json=as_json)
+    else:
+        watch(console, interval)
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperCommand
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import VideoIndex
@@ -31,6 +33,7 @@ from videoloader.sources.lists import exact_number
 
 _WIDEST = 10_000  # characters of a line of a table
 _REFRESH = 0.25  # seconds between two states of a progress bar
+_VALUE = r"""(['"]\w+['"]|\d[\d.]*)(?![\w/.:])"""  # of an argument in an error; not of a path
 
 console = Console()
 problems = Console(stderr=True)
@@ -80,25 +83,39 @@ def complain(text: str) -> None:
     problems.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
-@contextmanager
-def reported(out: Path | None = None) -> Iterator[None]:
-    """Report errors of ours in a line with exit code 2, and Ctrl-C with exit code 130."""
-    try:
-        yield
-    except VideoError as error:
-        complain(str(error))
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        kept = "" if out is None else f"; what is done is kept in {out}.journal"
-        complain(f"interrupted{kept}{', run again to resume' if kept else ''}")
-        raise typer.Exit(130) from None
+class Command(TyperCommand):
+    """A command whose errors are a line with exit code 2; Ctrl-C gives exit code 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Called by Typer."""
+        try:
+            return super().invoke(ctx)
+        except VideoError as error:
+            complain(self._with_options(str(error)))
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            complain("interrupted")
+            raise typer.Exit(130) from None
+
+    def _with_options(self, text: str) -> str:
+        """Name the options of the command in an error in place of the arguments that they set.
+
+        `time_limit must be` becomes `--time-limit must be`, `fps=5` becomes `--fps 5`.
+        """
+        for parameter in self.params:
+            option = parameter.opts[0]
+            if option.startswith("--"):
+                name = f"(?:{parameter.name}|{option[2:].replace('-', '_')})"
+                text = re.sub(rf"^{name}(?= (?:must|is|of) )|\b{name}=(?=[ ,;]|$)", option, text)
+                text = re.sub(rf"(?<![\w/.]){name}={_VALUE}", rf"{option} \1", text)
+        return text
 
 
 @contextmanager
 def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], None]]:
     """Show a bar on stderr for a job that writes `out`; yields the callback for its progress.
 
-    What ends the job is reported, see `reported`.
+    On Ctrl-C it says that what is done is kept.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -111,7 +128,7 @@ def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], No
         transient=True,
         refresh_per_second=1 / _REFRESH,
     )
-    with bar, reported(out):
+    with bar:
         task = bar.add_task(label, total=None, failed=0)
 
         last = 0.0
@@ -123,7 +140,11 @@ def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], No
                 last = now
                 bar.update(task, completed=done, total=total, failed=failed)
 
-        yield report
+        try:
+            yield report
+        except KeyboardInterrupt:
+            complain(f"interrupted; what is done is kept in {out}.journal, run again to resume")
+            raise typer.Exit(130) from None
 
 
 class FilesPerSecond(ProgressColumn):

@@ -9,7 +9,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn
 
 from videoloader.cli.curation import Device
-from videoloader.cli.terminal import Json, Workers, emit, problems, reported, say, show
+from videoloader.cli.terminal import Json, Workers, emit, problems, say, show
 from videoloader.errors import ArgumentError
 from videoloader.sampling import ClipSampler, RandomClip, UniformClip
 
@@ -30,7 +30,7 @@ def tune(
         ),
     ] = "16x4",
     size: Annotated[int, typer.Option(min=1, help="Height and width of the frames.")] = 224,
-    batch: Annotated[int, typer.Option(min=1, help="Clips in a batch.")] = 8,
+    batch_size: Annotated[int, typer.Option("--batch", min=1, help="Clips in a batch.")] = 8,
     step: Annotated[
         str | None, typer.Option(metavar="TIME", help="Length of a training step, such as 80ms.")
     ] = None,
@@ -56,7 +56,7 @@ def tune(
     from videoloader.datasets.tuning import tune as run
 
     bar = Progress(TextColumn("{task.description}"), BarColumn(), console=problems, transient=True)
-    with reported(), bar:
+    with bar:
         task = bar.add_task("opening", total=None)
         found = run(
             sources[0] if len(sources) == 1 else sources,
@@ -66,7 +66,7 @@ def tune(
             progress=lambda done, total, what: bar.update(
                 task, completed=done, total=total, description=what
             ),
-            batch_size=batch,
+            batch_size=batch_size,
             size=size,
             device=device,
             workers=workers,
@@ -90,7 +90,7 @@ def tune(
 
 def _sampler(text: str) -> ClipSampler:
     """The value of `--clips`."""
-    found = re.fullmatch(r"(\d+)(?:x(\d+))?", text)
+    found = re.fullmatch(r"0*([1-9]\d*)(?:x0*([1-9]\d*))?", text)
     if found is None:
         raise ArgumentError(f"--clips is COUNTxSTRIDE or COUNT, such as 16x4 or 16, got {text!r}")
     count, stride = found.groups()

@@ -15,7 +15,6 @@ from videoloader.cli.terminal import (
     complain,
     emit,
     job_progress,
-    reported,
     say,
 )
 
@@ -49,18 +48,17 @@ def cut(
     """
     from videoloader.writing.cut import cut as write_cut
 
-    with reported():
-        made = write_cut(
-            source,
-            out,
-            start,
-            stop,
-            times=times,
-            method=method,  # type: ignore[arg-type]
-            codec=codec,
-            quality=_quality(quality),
-            audio=audio,
-        )
+    made = write_cut(
+        source,
+        out,
+        start,
+        stop,
+        times=times,
+        method=method,  # type: ignore[arg-type]
+        codec=codec,
+        quality=_quality(quality),
+        audio=audio,
+    )
     if as_json:
         emit(asdict(made))
         return

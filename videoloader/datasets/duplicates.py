@@ -72,10 +72,10 @@ def find_duplicates(
         source: as for `map_clips`.
         out: Parquet file to write: a row for each video that is in a group, with `row` and `key`
             as of `map_clips`, `group` (a number), `is_representative`, `kind` (`copy` of the
-            representative, or `near`), and `distance` to it; then a row for each video that could
-            not be read, without a group, with its `error`. Groups are in the order of their first
-            videos. The representative is the video with the most pixels, then frames, then bytes,
-            then the first.
+            representative, `near` it, or `representative`), and `distance` to it; then a row for
+            each video that could not be read, without a group, with its `error`. Groups are in the
+            order of their first videos. The representative is the video with the most pixels, then
+            frames, then bytes, then the first.
         distance: the largest of near copies; None to look for copies only, which decodes nothing.
         device: that decodes.
         workers: processes, see `map_clips`.
@@ -88,7 +88,7 @@ def find_duplicates(
 
     >>> table = find_duplicates("set.parquet", "copies.parquet", distance=None)
     >>> table["key"].to_pylist()[:2], table["group"].to_pylist(), table["kind"].to_pylist()[:2]
-    (['jump/0.mp4', 'jump/1.mp4'], [0, 0, 0, 0], ['copy', 'copy'])
+    (['jump/0.mp4', 'jump/1.mp4'], [0, 0, 0, 0], ['representative', 'copy'])
     """
     import pyarrow.parquet as pq
 
@@ -323,12 +323,13 @@ def _table(
         best = max(group, key=lambda each: (*described[each]["quality"], -each))
         for member in group:
             is_copy = alike.get(member, member) == alike.get(best, best)
+            kind = "copy" if is_copy else "near"
             rows.append(
                 {
                     **{name: described[member][name] for name in ("row", "key")},
                     "group": number,
                     "is_representative": member == best,
-                    "kind": "copy" if is_copy else "near",
+                    "kind": "representative" if member == best else kind,
                     "distance": 0.0 if is_copy else _distance(described, best, member),
                 }
             )

@@ -168,7 +168,9 @@ def transcode(
         check_sampler("sampler", sampler)
     real_number("time_limit", time_limit, above=0, most=math.inf)
     if lerobot is not None and (videos_per_shard is not None or suffix != ".mp4"):
-        raise ArgumentError("lerobot writes .mp4 files, and no archives")
+        raise ArgumentError(
+            "lerobot= writes .mp4 files, and no archives; leave out suffix= and videos_per_shard="
+        )
     segments = sources if isinstance(sources, Segments) else None
     if segments is not None and sampler is not None:
         raise ArgumentError("sampler= is for whole videos, not Segments")

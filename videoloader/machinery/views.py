@@ -18,6 +18,7 @@ _HEIGHT = 96  # of a thumbnail in a contact sheet, in pixels
 _CAPTION = 18
 _BARS = 600  # of a timeline, at most
 _TIMELINE = (600, 90)  # width, height
+_WAVE = 40  # height
 _CLIPS, _FRAMES = 8, 8  # of a view, at most
 
 
@@ -71,6 +72,23 @@ def timeline_svg(sizes: NDArray[np.integer[Any]], keyframes: NDArray[np.integer[
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'style="max-width:{width}px">{"".join(paths)}</svg>'
+    )
+
+
+def wave_svg(peaks: NDArray[np.floating[Any]]) -> str:
+    """The peaks of a sound as bars around a line, as wide as a timeline.
+
+    Args:
+        peaks: largest absolute values of equal spans of time, 0 to 1.
+    """
+    width, step = _TIMELINE[0], _TIMELINE[0] / len(peaks)
+    bars = "".join(
+        f"M{place * step:.5g} {(_WAVE - tall) / 2:.5g}v{tall:.5g}h{step:.5g}v-{tall:.5g}z"
+        for place, tall in enumerate((peaks * _WAVE).clip(1, _WAVE).tolist())
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_WAVE}" '
+        f'style="max-width:{width}px"><path fill="#4c78a8" d="{bars}"/></svg>'
     )
 
 

@@ -184,7 +184,7 @@ def _range(
             )
         return first, end
     if start is not None or stop is not None:
-        raise ArgumentError("give start and stop, or times, not both")
+        raise ArgumentError("give start= and stop=, or times=, not both")
     if len(times) != 2 or not times[0] < times[1]:
         raise ArgumentError(f"times is (begin, end) in seconds with begin before end, got {times}")
     return frames_between(float(times[0]), float(times[1]), index, name=index.name)

@@ -4,6 +4,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -22,9 +23,11 @@ from chromium import Page, needs_chromium
 
 import videoloader as vl
 from videoloader.datasets.report import browse
+from videoloader.datasets.report import page as pages
 from videoloader.datasets.report.browse import BrowseServer
-from videoloader.datasets.report.page import video_strip
+from videoloader.datasets.report.page import video_strip, video_wave
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset import Item
 from videoloader.indexing.dataset.listing import find_items
 from videoloader.machinery.system.address import local_path
 from videoloader.sources.source import Source
@@ -258,6 +261,45 @@ def test_the_strip_has_frames_of_the_whole_video(tmp_path):
                     video.get_frames([found["frames"][place]], resize_shorter=120).frames[0].numpy()
                 )
                 assert np.abs(cell.astype(int) - frame).mean() < 6
+
+
+@pytest.fixture
+def sounding(tmp_path):
+    """A video of 2 s whose sound begins half way, and one without sound."""
+    frames = np.zeros((60, 48, 64, 3), np.uint8)
+    samples = np.zeros((1, 96000), np.float32)
+    samples[0, 48000:] = 0.5 * np.sin(np.arange(48000) / 10)
+    vl.write_video(frames, tmp_path / "0.mp4", fps=30, audio=(samples, 48000))
+    encode_video(tmp_path / "1.mp4", frames=10, size=(64, 48))
+    with vl.index_dataset(tmp_path, tmp_path / "set.parquet", 0) as dataset:
+        yield dataset
+
+
+def test_the_wave_of_a_sound_is_on_the_clock_of_the_frames(sounding, monkeypatch):
+    found = video_wave((0, sounding.item(0)), dataset=sounding)["wave"]
+    svg = base64.b64decode(found.partition(",")[2]).decode()
+    tall = [float(each) for each in re.findall(r"v(\d[\d.]*)h", svg)]
+    assert len(tall) == 600
+    assert max(tall[:290]) < 2
+    assert np.abs(np.array(tall[310:590]) - 0.5 * 40).max() < 3
+    assert "wave" not in video_wave((0, Item("https://host.example/0.mp4")), dataset=sounding)
+    monkeypatch.setattr(pages, "WAVE_SECONDS", 1.5)
+    assert "wave" not in video_wave((0, sounding.item(0)), dataset=sounding)
+
+
+@needs_chromium
+def test_a_browser_shows_the_wave_of_a_video_with_sound(sounding):
+    with BrowseServer(sounding) as server, Page() as page:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page.open(server.address)
+        page.run("pick(1)")
+        page.wait("document.querySelectorAll('#panel img').length === 2")
+        page.run("pick(0)")
+        page.wait("document.querySelectorAll('.track img')[1]?.naturalWidth > 100")
+        assert page.errors == []
+        waves = [each for each in page.requests if "/wave/" in each]
+        assert [each.rpartition("/")[2] for each in waves] == ["0"]
+        server.shutdown()
 
 
 def half_sent(server, text):

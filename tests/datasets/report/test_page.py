@@ -81,7 +81,7 @@ def test_the_page_holds_every_row_and_its_totals(dataset, tmp_path):
     for name in ("fps", "duration", "has_audio"):
         assert column(data, name) == table[name].to_pylist()
     assert dict(data["totals"])["videos"] == str(len(dataset.videos))
-    assert dict(data["totals"])["cannot be read"] == "1"
+    assert dict(data["totals"])["files that cannot be read"] == "1"
     assert len(data["pictures"]) == 2
     assert all({"timeline", "sheet"} == {*each} for each in data["pictures"].values())
 

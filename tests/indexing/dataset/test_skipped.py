@@ -66,6 +66,17 @@ def test_what_was_skipped_is_in_the_file(folder, tmp_path):
         assert not part.skipped
 
 
+def test_a_resumed_job_in_the_folder_of_its_videos_gives_the_same_file(folder):
+    out = folder / "set.parquet"
+    vl.index_dataset(folder, out, 0).close()
+    expected = out.read_bytes()
+    for path in folder.glob("set.parquet*"):
+        path.unlink()
+    (folder / "set.parquet.journal").touch()  # as a killed job leaves it
+    vl.index_dataset(folder, out, 0).close()
+    assert out.read_bytes() == expected
+
+
 def test_a_hidden_folder_that_is_named_is_listed(folder):
     assert [item.path for item in find_items(folder / ".cache")] == [f"{folder}/.cache/2.mp4"]
 

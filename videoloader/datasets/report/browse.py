@@ -30,7 +30,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.datasets.report.page import render_page, video_pictures, video_strip
+from videoloader.datasets.report.page import render_page, video_pictures, video_strip, video_wave
 from videoloader.datasets.report.segments import Timelines
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
 from videoloader.errors import UnsupportedError, VideoError
@@ -53,6 +53,7 @@ REQUEST_SECONDS = 10.0
 JOBS = {
     "pictures": f"{video_pictures.__module__}:{video_pictures.__name__}",
     "strip": f"{video_strip.__module__}:{video_strip.__name__}",
+    "wave": f"{video_wave.__module__}:{video_wave.__name__}",
 }
 """Functions that draw pictures of a video in the worker process, by their part of an address."""
 

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.audio.audio import Audio
 from videoloader.datasets.report.changes import find_changes
 from videoloader.datasets.report.columns import page_columns
 from videoloader.datasets.report.segments import Timelines
@@ -29,8 +31,9 @@ from videoloader.indexing.dataset.video_job import (
     states_of,
     write_results,
 )
+from videoloader.machinery.system.address import is_url, local_path
 from videoloader.machinery.system.faults import raise_shortage
-from videoloader.machinery.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
+from videoloader.machinery.views import contact_sheet, image_uri, jpeg_uri, timeline_svg, wave_svg
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.training.segments.segments import Segments
 from videoloader.video import Video
@@ -44,6 +47,10 @@ _SHEET = (3, 5)  # rows and columns of frames
 _STRIP, _STRIP_COLUMNS = 64, 8  # frames
 _STRIP_SIZE = 120  # pixels of the shorter side
 _TIME_LIMIT = 600.0  # seconds for the sheet of a video
+_PEAKS = 600  # of a sound
+WAVE_SECONDS = 600.0
+"""The longest sound that is decoded for its peaks: the page waits some seconds for it."""
+
 _SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
     *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
@@ -176,6 +183,28 @@ def video_strip(
     return {"strip": picture, "rows": rows, "frames": numbers.tolist(), "aspect": aspect}
 
 
+def video_wave(task: tuple[int, Item], *, dataset: DatasetIndex, **_: Any) -> dict[str, str]:
+    """The peaks of a video's sound while its frames are shown.
+
+    Returns:
+        `wave`, an image address, or a `note` that says why there is none.
+    """
+    row, item = task
+    index = dataset[row]
+    begin, end = index.boundaries[[0, -1]].tolist()
+    if end - begin > WAVE_SECONDS:
+        return {"note": f"sound of more than {WAVE_SECONDS / 60:g} minutes is not drawn"}
+    if is_url(local_path(item.path)):  # in most containers it is all of the file
+        return {"note": "sound of remote files is not drawn"}
+    edges = np.linspace(begin, end, _PEAKS + 1).tolist()
+    with item.open() as source:
+        index.check(source)
+        with Audio(source) as sound:
+            spans = (sound.read_seconds(*span, pad=True) for span in pairwise(edges))
+            peaks = np.array([np.abs(samples).max(initial=0) for samples in spans])
+    return {"wave": image_uri(wave_svg(peaks).encode(), "svg+xml")}
+
+
 def _as_row(task: Task, result: dict[str, str] | TaskFailure) -> Row:
     item = task[1]
     if isinstance(result, TaskFailure):
@@ -296,5 +325,5 @@ def _totals(table: pa.Table) -> Sequence[tuple[str, str]]:
         ("frames", f"{pc.sum(table['num_frames']).as_py() or 0:,}"),
         ("GB", f"{(pc.sum(table['size']).as_py() or 0) / 1e9:,.3f}"),
         ("codecs", f"{pc.count_distinct(table['codec']).as_py():,}"),
-        ("cannot be read", f"{failed:,}"),
+        ("files that cannot be read", f"{failed:,}"),
     )

@@ -41,6 +41,16 @@ async function pick(row) {
   if (pictures.failure) place.append(element("p", pictures.failure, { className: "bad" }));
   if (pictures.timeline) place.append(timeline(pictures, screen));
   if (pictures.sheet) place.append(element("img", undefined, { src: pictures.sheet, alt: "Frames at equal distances" }));
+  if (isAsked && pictures.timeline && value(byName.get("has_audio"), row)) wave(row, place);
+}
+
+async function wave(row, place) { // the peaks of the sound, below the sizes of frames
+  const answer = await ask(`wave/${row}`);
+  const found = answer.failure ? answer : await answer.json();
+  if (picked !== row) return;
+  const picture = element("img", undefined, { src: found.wave, alt: "Peaks of the sound over time" });
+  if (found.wave) place.querySelector(".track").firstChild.after(picture);
+  else place.append(element("p", found.note || found.failure, { className: found.note ? "note" : "bad" }));
 }
 
 // The sizes of frames, and segments; a click seeks the video, a strip of frames follows the pointer.

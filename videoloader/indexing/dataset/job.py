@@ -10,7 +10,7 @@ from pathlib import Path
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import read_root
-from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.journal import ENDING, Journal
 from videoloader.indexing.dataset.listing import Place, each_place, find_items
 from videoloader.indexing.dataset.part import is_part, read_rows, table_path, write_rows
 from videoloader.indexing.dataset.reader import KnownUrls
@@ -98,7 +98,7 @@ def index_dataset(
     every, items = items, part_of(items, shard)
     make_folder(target)
     _check_part(target, every, items, shard, base)
-    with Journal(target.with_name(f"{target.name}.journal")) as journal:
+    with Journal(target.with_name(f"{target.name}{ENDING}")) as journal:
         _keep_unchanged(journal, target, items, base)
         current = _current(items, journal, headers=headers, root=base, check=check)
         missing = [item for item, known in zip(items, current, strict=True) if not known]

@@ -18,6 +18,7 @@ from videoloader.machinery.system.folders import check_owner
 from videoloader.machinery.system.writing import written
 from videoloader.sources.items import Item
 
+ENDING = ".journal"
 _FRAME = struct.Struct("<II")  # bytes of a row, their checksum
 _FORMAT = 5  # part of the checksums, so that rows in another format are invalid
 

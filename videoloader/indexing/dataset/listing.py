@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from videoloader.errors import ArgumentTypeError, FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
+from videoloader.indexing.dataset.journal import ENDING as JOURNAL
 from videoloader.indexing.dataset.reader import StoredRows
 from videoloader.indexing.dataset.rows import is_stored
 from videoloader.indexing.dataset.skipped import BROKEN, HIDDEN, PACKED, UNREADABLE, Skipped
@@ -349,7 +350,7 @@ def _walk(folder: Path, skipped: Skipped) -> list[str]:
                         folders.append(entry.path)
                     elif is_wanted or not _is_file(entry):
                         skipped.add(BROKEN, entry.path)
-                    else:
+                    elif _ending(entry.name) != JOURNAL:  # of a job that was stopped
                         skipped.add(_with_ending(entry.name), entry.path)
         except OSError as error:
             if isinstance(error, PermissionError) and place != above:

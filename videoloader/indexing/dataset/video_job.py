@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.journal import ENDING, Journal
 from videoloader.indexing.dataset.rows import Row, as_error, text_at
 from videoloader.indexing.dataset.videos import DatasetIndex
 from videoloader.machinery.system.writing import make_folder, written_whole
@@ -168,7 +168,7 @@ def write_results(
     def identity(task: Task) -> list[Any]:
         return [name, task[0], *map(repr, task[2:])]  # random draws depend on the number
 
-    with Journal(target.with_name(f"{target.name}.journal")) as journal:
+    with Journal(target.with_name(f"{target.name}{ENDING}")) as journal:
         missing, failed = [], 0
         for task in tasks:
             row = journal.get(task[1], part_number(task))
