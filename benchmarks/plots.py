@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 OURS = "videoloader"
-_INK, _FAINT = "#6b7280", "#9ca3af"
+_INK, _FAINT = "#757b86", "#9ca3af"
 _COLORS = {OURS: "#2563eb", "NVDEC alone": _INK, "floor, needed packets": _INK}
 _OTHERS = ("#c2410c", "#15803d", "#a855f7", "#0891b2", "#be185d", "#a16207", "#78716c")
 _SHAPES = ("o", "s", "D", "^", "v", "P", "X")

@@ -51,7 +51,7 @@ def drawing() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'aria-label="{FRAMES} packets, {len(fed)} of them decoded for {len(WANTED)} frames">\n'
-        "<style>text{font:16px system-ui,sans-serif;fill:#6b7280}</style>\n"
+        "<style>text{font:16px system-ui,sans-serif;fill:#757b86}</style>\n"
         f"{body}\n</svg>\n"
     )
 
