@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.datasets.hashes import differing_bits, hash_video, packet_digest
-from videoloader.datasets.job_videos import find_videos
+from videoloader.datasets.job_videos import videos_of
 from videoloader.datasets.mapping import map_clips
 from videoloader.indexing.dataset import Item, Videos
 from videoloader.indexing.dataset.part import table_path
@@ -95,7 +95,7 @@ def find_duplicates(
     if distance is not None:
         real_number("distance", distance, most=63)
     target = table_path(out)
-    videos = find_videos(source)
+    videos = videos_of(source)
     options: dict[str, Any] = {
         "device": device,
         "workers": workers,
@@ -156,7 +156,7 @@ def hash_videos(
     """
     function = partial(_describe, count=0 if distance is None else _PICTURES)
     path = _hash_file(table_path(out), *shard)
-    return map_clips(find_videos(source), function, path, keep=True, shard=shard, **options)
+    return map_clips(videos_of(source), function, path, keep=True, shard=shard, **options)
 
 
 def _hash_file(target: Path, part: int, count: int) -> Path:

@@ -20,7 +20,7 @@ from videoloader.training.sources import ClipSources, IndexedVideos, ListedVideo
 _AS_FILES = "transcode(segments, folder) writes each as a file, then give the folder"
 
 
-def find_videos(source: ClipSources) -> Videos | list[Item]:
+def videos_of(source: ClipSources) -> Videos | list[Item]:
     """The videos of a job, in order; those of a whole data set index include its failures.
 
     Raises:
@@ -49,7 +49,7 @@ def find_samples(
                 f"functions of videos, such as score_video, {_AS_FILES}"
             )
         return source, source.videos
-    found = find_videos(source)
+    found = videos_of(source)
     videos = IndexedVideos(found) if isinstance(found, Videos) else ListedVideos(found, {})
     return videos, videos
 
