@@ -31,6 +31,19 @@ def test_columns_of_csv_may_be_named(tmp_path):
     assert table.to_pylist() == [{"id": "007", "name": "x"}, {"id": "008", "name": "y"}]
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+@pytest.mark.parametrize(
+    "text",
+    ["null", '\n null\n{"a": 1}', '{"a": 1}\n' + "null\n" * 600_000],
+    ids=["alone", "first", "later"],
+)
+def test_json_lines_of_null_are_an_error(tmp_path, name, text):
+    """Of which pyarrow crashes, where a block of a megabyte has nothing else."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FormatError, match=rf"{name}: no table"):
+        read_table(tmp_path / name)
+
+
 elements = st.lists(st.tuples(st.floats(0, 9), st.text()), max_size=4)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _JSON, _PARQUET = (".json", ".jsonl", ".ndjson"), ".parquet"
+_NULL = re.compile(rb"^[ \t\r]*null", re.MULTILINE)
 _UNNAMED = "__index_level_"  # columns that pyarrow makes of the index of a pandas table
 
 
@@ -51,7 +53,6 @@ def read_table(
     """
     import pyarrow as pa
     import pyarrow.csv
-    import pyarrow.json
     import pyarrow.parquet as pq
 
     name, ending = shown(os.fspath(path)), _ending(path)
@@ -71,7 +72,7 @@ def read_table(
                 pa.csv.ConvertOptions(column_types=kept),
             )
         elif ending != ".json" or (value := load_json(Path(path))) is None:
-            table = pa.json.read_json(Path(path))
+            table = _read_lines(Path(path))
         else:
             table = table_of_json(value, "videoloader.unnest reads lists inside of objects")
     check_columns(table.column_names, columns or (), name, key=key)
@@ -98,6 +99,21 @@ def read_whole(path: str | os.PathLike[str]) -> Iterator[None]:
         raise unreadable(os.fspath(path), error) from None
     except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"{shown(os.fspath(path))}: no table ({error})") from error
+
+
+def _read_lines(path: Path) -> pa.Table:
+    """The objects of JSON lines as rows.
+
+    Raises:
+        ArrowException: a line has no object.
+    """
+    import pyarrow as pa
+    import pyarrow.json
+
+    data = path.read_bytes()
+    if _NULL.search(data):  # pyarrow crashes on a block of them
+        raise pa.ArrowInvalid("a line is null, which is no object")
+    return pa.json.read_json(pa.BufferReader(data))
 
 
 def load_json(path: Path) -> Any:
