@@ -1,6 +1,7 @@
 """Tables of users: what is read of files, and lists in their rows."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import videoloader as vl
 from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
-from videoloader.indexing.dataset.tables import read_table
+from videoloader.indexing.dataset.tables import as_table, read_table
 
 
 def test_values_of_csv_may_have_several_lines(tmp_path):
@@ -42,6 +43,11 @@ def test_json_lines_of_null_are_an_error(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(FormatError, match=rf"{name}: no table"):
         read_table(tmp_path / name)
+
+
+def test_rows_in_a_list_may_lack_columns_of_later_ones():
+    table, _ = as_table([{"a": 1}, {"a": 2, "b": Path("x")}])
+    assert table.to_pylist() == [{"a": 1, "b": None}, {"a": 2, "b": "x"}]
 
 
 elements = st.lists(st.tuples(st.floats(0, 9), st.text()), max_size=4)

@@ -185,11 +185,13 @@ def as_table(
 
         if isinstance(table, polars.DataFrame):  # by default Arrow gets views, which it cannot take
             table = table.to_arrow(compat_level=polars.CompatLevel.oldest())
+    if isinstance(table, list) and table and all(isinstance(row, Mapping) for row in table):
+        names = dict.fromkeys(name for row in table for name in row)
+        table = {name: [row.get(name) for row in table] for name in names}
     if isinstance(table, Mapping):
         table = {name: _without_paths(column) for name, column in table.items()}
-    is_rows = isinstance(table, list) and bool(table) and isinstance(table[0], Mapping)
     try:
-        made = pa.Table.from_pylist(table) if is_rows else pa.table(table)
+        made = pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise ArgumentTypeError(
             "a table is the path of a CSV, Parquet or JSON file, a table of Arrow, pandas or "
