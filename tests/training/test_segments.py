@@ -460,6 +460,18 @@ def test_what_is_no_time_is_an_error_that_names_the_row(root, start, unit, messa
         vl.Segments(given, root=root, unit=unit)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"start": lambda _: 10**30, "end": "end"}, "start= gave values that are no times"),
+        ({"video": lambda _: "\udcff"}, "video= gave names that are no text"),
+    ],
+)
+def test_what_a_function_gives_and_arrow_cannot_hold_is_an_error(root, given, message):
+    with pytest.raises(ArgumentError, match=message):
+        vl.Segments(table(), root=root, **given)
+
+
 def test_csv_has_times_as_a_clock(root, tmp_path):
     (tmp_path / "a.csv").write_text(
         "video,start,end\nlong,00:00:00.400,00:00:01.200\nlong,00:00:03,00:00:09\n"

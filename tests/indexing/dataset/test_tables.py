@@ -50,6 +50,26 @@ def test_rows_in_a_list_may_lack_columns_of_later_ones():
     assert table.to_pylist() == [{"a": 1, "b": None}, {"a": 2, "b": "x"}]
 
 
+@pytest.mark.parametrize("value", [10**30, "\ud800"])
+def test_values_that_arrow_cannot_hold_are_an_error(tmp_path, value):
+    (tmp_path / "a.json").write_text(json.dumps([{"a": [value]}]))
+    with pytest.raises(FormatError, match=r"a\.json: no table"):
+        read_table(tmp_path / "a.json")
+    with pytest.raises(FormatError, match=r"a\.json: no table"):
+        vl.unnest(tmp_path / "a.json", "a")
+    with pytest.raises(FormatError, match="no table"):
+        vl.unnest({"a": [json.dumps([value])]}, "a")
+    for table in ({"a": [value]}, [{"a": value}]):
+        with pytest.raises(ArgumentTypeError, match="a table is the path"):
+            as_table(table)
+
+
+def test_a_number_of_thousands_of_digits_is_an_error(tmp_path):
+    (tmp_path / "a.json").write_text(f"[{'9' * 5000}]")
+    with pytest.raises(FormatError, match=r"a\.json: no table"):
+        read_table(tmp_path / "a.json")
+
+
 elements = st.lists(st.tuples(st.floats(0, 9), st.text()), max_size=4)
 
 

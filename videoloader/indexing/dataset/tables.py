@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
+from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError, VideoError
 from videoloader.machinery.system.address import shown
 from videoloader.machinery.system.faults import unreadable
 
@@ -95,9 +95,11 @@ def read_whole(path: str | os.PathLike[str]) -> Iterator[None]:
 
     try:
         yield
+    except VideoError:
+        raise
     except OSError as error:
         raise unreadable(os.fspath(path), error) from None
-    except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
         raise FormatError(f"{shown(os.fspath(path))}: no table ({error})") from error
 
 
@@ -192,7 +194,7 @@ def as_table(
         table = {name: _without_paths(column) for name, column in table.items()}
     try:
         made = pa.table(table)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ArgumentTypeError(
             "a table is the path of a CSV, Parquet or JSON file, a table of Arrow, pandas or "
             "Polars, a dictionary of columns, or a list of dictionaries, one a row; "

@@ -153,7 +153,7 @@ def _limits(
         what = f"{name}: {argument}="
         try:
             column = pa.chunked_array([of_rows(given, table, what)])
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
             raise ArgumentError(f"{what} gave values that are no times ({error})") from None
     found = read(column, what)
     return np.where(np.isnan(found), missing, found)
@@ -174,7 +174,10 @@ def _videos(table: pa.Table, video: str | NameFormat | RowFunction, name: str) -
     if not isinstance(video, str):
         values = of_rows(video, table, f"{name}: video=")
         names = [None if value is None else str(value) for value in values]
-        return pa.array(names, pa.large_string())
+        try:
+            return pa.array(names, pa.large_string())
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"{name}: video= gave names that are no text ({error})") from None
     check_columns(table.column_names, [video], name)
     try:
         texts: Any = table[video].cast(pa.large_string()).combine_chunks()
