@@ -86,6 +86,18 @@ def test_each_element_of_lists_is_a_row(lists):
     assert [tuple(row.values()) for row in found.to_pylist()] == expected
 
 
+@pytest.mark.parametrize("missing", [[None, None], ["", None], [" ", "[]"]])
+def test_lists_that_are_all_missing_make_no_row(missing):
+    found = vl.unnest({"a": missing, "b": [1, 2]}, "a")
+    assert found.to_pydict() == {"b": [], "a": []}
+
+
+def test_an_empty_cell_of_csv_is_a_missing_list(tmp_path):
+    (tmp_path / "a.csv").write_text('v,a\nx,"[1, 2]"\ny,\n')
+    found = vl.unnest(tmp_path / "a.csv", "a").to_pylist()
+    assert found == [{"v": "x", "a": 1}, {"v": "x", "a": 2}]
+
+
 def test_objects_become_columns_and_keep_their_names_apart():
     table = {
         "id": ["a", "b"],
@@ -120,10 +132,17 @@ def test_the_column_of_names_has_a_name_of_its_own():
     assert vl.unnest(value, "a", key="name").to_pylist() == [{"name": "v", "video_id": 3, "a": 1}]
 
 
+TWICE = pa.table([[[1]], [[2]], [[3]]], names=["a", "a", "b"])
+
+
 @pytest.mark.parametrize(
     ("table", "lists", "more", "error", "message"),
     [
         ({"a": [[1]], "b": [[1, 2]]}, ["a", "b"], {}, ArgumentError, "row 0 has 1 in 'a' .* 2 in"),
+        ({"a": [[1]]}, [], {}, ArgumentError, "lists= names no column"),
+        ({"a": [[1]]}, 1, {}, ArgumentTypeError, "lists= is the name of a column"),
+        (TWICE, "a", {}, ArgumentError, "has 2 columns 'a'"),
+        (TWICE, "b", {}, ArgumentError, "has 2 columns 'a'"),
         ({"a": [1]}, "a", {}, ArgumentError, "column 'a' has values of type int64, .* no lists"),
         ({"a": [[1]]}, "b", {}, ArgumentError, "no column 'b'; it has a"),
         ({"a": ["[1", None]}, "a", {}, ArgumentError, r"'\[1' in row 0, which is no list"),
@@ -138,6 +157,10 @@ def test_the_column_of_names_has_a_name_of_its_own():
 def test_what_cannot_be_unnested_is_an_error(table, lists, more, error, message):
     with pytest.raises(error, match=message):
         vl.unnest(table, lists, **more)
+
+
+def test_a_column_of_lists_may_be_named_twice():
+    assert vl.unnest({"a": [[1, 2]]}, ["a", "a"]).to_pydict() == {"a": [1, 2]}
 
 
 def test_a_file_is_named_in_errors(tmp_path):

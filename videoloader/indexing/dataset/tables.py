@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,9 +152,12 @@ def check_columns(known: Sequence[str], wanted: Sequence[str], name: str, *, key
     """Check that a table has some columns; `key` is the one that a user names as key=.
 
     Raises:
-        ArgumentError: it lacks one.
+        ArgumentError: it lacks one, or has several of that name.
     """
+    counts = Counter(known)
     for column in wanted:
+        if counts[column] > 1:
+            raise ArgumentError(f"{name}: has {counts[column]} columns {column!r}; rename one")
         if column not in known:
             message = f"{name}: has no column {column!r}; it has {', '.join(known)}"
             if column == key:
