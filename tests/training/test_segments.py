@@ -481,6 +481,23 @@ def test_csv_has_times_as_a_clock(root, tmp_path):
     assert batch["frame_numbers"].tolist() == [[10, 29], [75, 99]]
 
 
+@pytest.mark.parametrize("how", ["column", "function"])
+def test_minutes_and_seconds_in_csv_are_no_hours(root, tmp_path, how):
+    (tmp_path / "a.csv").write_text("video,start,end,at\nlong,00:01,00:03,12:30\n")
+    given = {"start": lambda row: row["start"]} if how == "function" else {}
+    segments = vl.Segments(tmp_path / "a.csv", root=root, **given)
+    batch = load(segments, vl.UniformClip(2), columns=["at"])
+    assert batch["frame_numbers"].tolist() == [[25, 74]]
+    assert batch["at"] == ["12:30"]
+
+
+def test_an_empty_cell_beside_times_as_text_is_no_value(root, tmp_path):
+    (tmp_path / "a.csv").write_text("video,start,end\nlong,0:00:03.2,\nlong, ,0:00:01.0\n")
+    segments = vl.Segments(tmp_path / "a.csv", root=root)
+    batch = load(segments, vl.UniformClip(2))
+    assert batch["frame_numbers"].tolist() == [[80, 99], [0, 24]]
+
+
 # What cannot be used
 
 BAD = [

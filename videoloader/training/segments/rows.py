@@ -98,11 +98,8 @@ def read_rows(given: Any, options: RowOptions) -> SegmentRows:
     video: Any = find("video", options.video)
     if isinstance(video, str) and "{" in video and video not in table.column_names:
         video = NameFormat.of(video, table.column_names, name)
-    if is_csv(given) and not callable(video):  # ids may be digits that begin with 0
-        texts = video.texts if isinstance(video, NameFormat) else [video]
-        check_columns(table.column_names, texts, name)
-        if not all(_is_text(table[column]) for column in texts):
-            table = read_table(given, texts=texts, column_names=options.column_names)
+    if is_csv(given):
+        table = _as_written(table, given, video, options.column_names, name)
     videos = _videos(table, video, name)
     if options.whole_videos:
         everything = np.full(len(table), np.inf)
@@ -111,6 +108,30 @@ def read_rows(given: Any, options: RowOptions) -> SegmentRows:
     begins = _limits(table, start, "start", options.unit, name, missing=-np.inf)
     ends = _limits(table, end, "end", options.unit, name, missing=np.inf)
     return SegmentRows(table, name, videos, begins, ends)
+
+
+def _as_written(
+    table: pa.Table,
+    path: Any,
+    video: str | NameFormat | RowFunction,
+    column_names: Sequence[str] | None,
+    name: str,
+) -> pa.Table:
+    """A CSV table with the names of videos and the times as text.
+
+    Ids may be digits that begin with 0, and Arrow takes 01:30 for hours and minutes.
+    """
+    import pyarrow as pa
+
+    texts: list[str] = []
+    if not callable(video):
+        texts = video.texts if isinstance(video, NameFormat) else [video]
+    check_columns(table.column_names, texts, name)
+    is_done = all(_is_text(table[column]) for column in texts)
+    times = [field.name for field in table.schema if pa.types.is_time(field.type)]
+    if is_done and not times:
+        return table
+    return read_table(path, texts=[*texts, *times], column_names=column_names)
 
 
 def _usual(known: Sequence[str], what: str, unit: Unit, name: str, hint: str) -> str:
