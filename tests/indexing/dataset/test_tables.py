@@ -13,6 +13,8 @@ import videoloader as vl
 from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
 from videoloader.indexing.dataset.tables import as_table, read_table
 
+TWICE = pa.table([[[1]], [[2]], [[3]]], names=["a", "a", "b"])
+
 
 def test_values_of_csv_may_have_several_lines(tmp_path):
     """Also where the blocks end in which the file is read, of a megabyte."""
@@ -68,6 +70,13 @@ def test_a_number_of_thousands_of_digits_is_an_error(tmp_path):
     (tmp_path / "a.json").write_text(f"[{'9' * 5000}]")
     with pytest.raises(FormatError, match=r"a\.json: no table"):
         read_table(tmp_path / "a.json")
+
+
+def test_columns_of_one_name_are_an_error(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,b\n1,2,3\n")
+    for table, name in ((tmp_path / "a.csv", r"a\.csv"), (TWICE, "the table")):
+        with pytest.raises(ArgumentError, match=f"{name}: has 2 columns '[ab]'; rename one"):
+            as_table(table)
 
 
 elements = st.lists(st.tuples(st.floats(0, 9), st.text()), max_size=4)
@@ -130,9 +139,6 @@ def test_the_column_of_names_has_a_name_of_its_own():
     with pytest.raises(ArgumentError, match="'video_id' of their own; give another key="):
         vl.unnest(value, "a")
     assert vl.unnest(value, "a", key="name").to_pylist() == [{"name": "v", "video_id": 3, "a": 1}]
-
-
-TWICE = pa.table([[[1]], [[2]], [[3]]], names=["a", "a", "b"])
 
 
 @pytest.mark.parametrize(

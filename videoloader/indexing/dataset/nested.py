@@ -49,8 +49,8 @@ def unnest(
         An Arrow table.
 
     Raises:
-        ArgumentError: there is no such column or field, or two of one name; a column has no lists,
-            or lists of a row differ in length.
+        ArgumentError: there is no such column or field, a column has no lists, or lists of a row
+            differ in length.
         ArgumentTypeError: the table is none.
         SourceError: there is no such file.
         FormatError: the file is no table.
@@ -69,7 +69,7 @@ def unnest(
         raise ArgumentError("lists= names no column")
     found, name = _rows(table, at, key)
     try:
-        check_columns(found.column_names, [*lists, *found.column_names], name)
+        check_columns(found.column_names, lists, name)
     except ArgumentError as error:
         if at is not None:
             raise

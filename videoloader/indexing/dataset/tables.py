@@ -178,14 +178,16 @@ def as_table(
 
     Raises:
         ArgumentTypeError: it is none of these.
-        ArgumentError: there are names of columns for something else.
+        ArgumentError: there are names of columns for something else, or columns of one name.
     """
     import pyarrow as pa
 
     if column_names is not None and not is_csv(table):
         raise ArgumentError("column_names= is for CSV files, whose first line may have no names")
     if isinstance(table, str | os.PathLike):
-        return read_table(table, key=key, column_names=column_names), shown(os.fspath(table))
+        made, name = read_table(table, key=key, column_names=column_names), shown(os.fspath(table))
+        check_columns(made.column_names, made.column_names, name)
+        return made, name
     if type(table).__module__.startswith("polars"):
         import polars
 
@@ -206,6 +208,7 @@ def as_table(
         ) from error
     unnamed = [name for name in made.column_names if name.startswith(_UNNAMED)]
     made = made.drop_columns(unnamed).replace_schema_metadata(None)
+    check_columns(made.column_names, made.column_names, "the table")
     return made, "the table"
 
 
