@@ -333,6 +333,35 @@ def test_a_reader_of_pipelines_takes_segments(root, index, indexed, rate):
     assert [int(np.asarray(each)[0]) for each in numbers] == starts
 
 
+@pytest.mark.parametrize("on_error", ["raise", "skip", "mask"])
+def test_a_segment_of_a_video_that_became_shorter_costs_a_reader_its_clips_alone(
+    tmp_path, on_error
+):
+    paths = [str(tmp_path / "a.mp4"), str(tmp_path / "b.mp4")]
+    for path in paths:
+        encode_video(path, frames=20, size=(128, 96))
+    rows = {"path": [*paths, paths[0]], "start": [10, 4, 0], "end": [14, 8, 4]}
+    segments = vl.Segments(rows, unit="frames")
+    encode_video(paths[0], frames=6, size=(128, 96))
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def clips():
+        return fn.readers.video(
+            dataset=segments,
+            sampler=vl.DenseClips(4),
+            enable_frame_num="sequence",
+            on_error=on_error,
+        )
+
+    if on_error == "raise":
+        with pytest.raises(vl.errors.FrameRangeError, match=r"a\.mp4: .* from 10 to 14 .*row 0"):
+            clips().build()
+        return
+    with clips() as pipe:
+        _, numbers = pipe.run()
+    assert [np.asarray(each).tolist() for each in numbers] == [[4, 5, 6, 7], [0, 1, 2, 3]]
+
+
 # Tables
 
 
