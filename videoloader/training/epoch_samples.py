@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.joining import find_rows
 from videoloader.machinery.system.checks import whole_number
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
@@ -30,6 +31,7 @@ def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
 
     Raises:
         ArgumentError: not every video has one.
+        ArgumentTypeError: keys are no text or paths, or weights no numbers.
     """
     import pyarrow as pa
 
@@ -37,11 +39,16 @@ def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
         keys = found.keys()
         return real_numbers("weights", [weights(key) for key in keys])
     if isinstance(weights, Mapping):
-        names, paths = [*weights], found.paths()
-        places = find_rows(pa.array(paths, pa.string()), pa.array(names, pa.string()), "path")
+        paths = found.paths()
+        try:
+            names = pa.array([*map(os.fspath, weights)], pa.string())
+        except (TypeError, ValueError) as error:
+            text = f"weights have the keys or paths of videos as keys, which are text ({error})"
+            raise ArgumentTypeError(text) from error
+        places = find_rows(pa.array(paths, pa.string()), names, "path")
         if (places < 0).any():
             raise ArgumentError(f"no weight for {paths[int(np.argmin(places))]!r}")
-        return real_numbers("weights", [weights[name] for name in names])[places]
+        return real_numbers("weights", [*weights.values()])[places]
     shares = real_numbers("weights", weights)
     rows = rows_given("weights", len(shares), found)
     return shares if rows is None else shares[rows]
