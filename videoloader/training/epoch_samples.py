@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.indexing.dataset.joining import find_rows
+from videoloader.errors import ArgumentError
+from videoloader.indexing.dataset.joining import by_text, find_rows
 from videoloader.machinery.system.checks import whole_number
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
 from videoloader.sampling.arrays import real_numbers
@@ -31,7 +30,7 @@ def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
 
     Raises:
         ArgumentError: not every video has one.
-        ArgumentTypeError: keys are no text or paths, or weights no numbers.
+        ArgumentTypeError: keys are no text, or weights no numbers.
     """
     import pyarrow as pa
 
@@ -39,12 +38,8 @@ def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
         keys = found.keys()
         return real_numbers("weights", [weights(key) for key in keys])
     if isinstance(weights, Mapping):
-        paths = found.paths()
-        try:
-            names = pa.array([*map(os.fspath, weights)], pa.string())
-        except (TypeError, ValueError) as error:
-            text = f"weights have the keys or paths of videos as keys, which are text ({error})"
-            raise ArgumentTypeError(text) from error
+        weights, paths = by_text(weights, "weights"), found.paths()
+        names = pa.array([*weights], pa.string())
         places = find_rows(pa.array(paths, pa.string()), names, "path")
         if (places < 0).any():
             raise ArgumentError(f"no weight for {paths[int(np.argmin(places))]!r}")
