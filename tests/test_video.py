@@ -218,6 +218,9 @@ def test_frames_outside_a_part_of_the_video_are_padded(video):
         video.get_frames([13], within=(10, 9))
     with pytest.raises(vl.errors.ArgumentError, match="outside the 45 frames"):
         video.get_frames([13], within=(10, 46))
+    for within in (5, (5,), (5, 6, 7), slice(5, 9)):
+        with pytest.raises(vl.errors.ArgumentTypeError, match=r"within is \(first frame, end\)"):
+            video.get_frames([5], within=within)
 
 
 def test_times_find_the_frame_on_screen(video):

@@ -320,7 +320,12 @@ class Video(Closing):
             )
         elif (start, stop, stride, count) != (0, None, 1, None):
             raise ArgumentError("give frames, or start, stop, stride and count, not both")
-        first, end = (0, None) if within is None else within
+        try:
+            first, end = (0, None) if within is None else within
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(
+                f"within is (first frame, end) of a part of the video, got {within!r:.80}"
+            ) from error
         return self._decode(options, frames=frames, window=window, start=first, stop=end)
 
     @quick_switches()

@@ -134,6 +134,19 @@ def test_sample_draws_clips_of_random_videos_of_a_data_set(dataset, tmp_path):
     assert all(len(clip["frames"]) == len(clip["times"]) == 8 for clip in one["clips"])
 
 
+def test_names_of_files_are_printed_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(":cat:[red].mp4").write_text("no video")
+    told = run("index", ":cat:[red].mp4")
+    assert ":cat:[red].mp4: no video file" in told.output
+
+
+def test_numbers_that_are_not_finite_are_null_in_json(dataset):
+    pytest.importorskip("duckdb")  # the extra query
+    told = run("query", dataset, "--by", "['nan'::double, '-inf'::double, 1.5]", "--json")
+    assert json.loads(told.output, parse_constant=pytest.fail)["value"] == [None, None, 1.5]
+
+
 def test_inspect_prints_its_facts_as_json(dataset):
     with vl.open_dataset(dataset) as opened:
         name = opened.item(3).name

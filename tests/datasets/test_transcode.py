@@ -95,6 +95,34 @@ def test_only_what_is_new_changed_or_missing_is_done_again(source, tmp_path):
     assert transcode(source, out, gop=7).written == 1
 
 
+def test_no_video_is_written_over_another(tmp_path):
+    folder = tmp_path / "in"
+    names = ("a.mp4", "a.mkv", "a.mp4.mp4", "b/c.mp4", "d.mp4", "d.mkv", "e.mp4")
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        encode_video(folder / name, frames=number + 1, size=(32, 32))
+    with tarfile.open(folder / "b.tar", "w") as tar:
+        tar.add(folder / "e.mp4", "c.mp4")
+    assert transcode(folder, tmp_path / "out").written == 8
+    assert files(tmp_path / "out") == [
+        *("a.mkv.mp4", "a.mp4.mp4", "a.mp4.mp4.mp4"),
+        *("b.tar/c.mp4.mp4", "b/c.mp4.mp4", "d.mkv.mp4", "d.mp4.mp4", "e.mp4"),
+        "transcode.journal",
+    ]
+    lengths = {name: len(vl.index_video(tmp_path / "out" / f"{name}.mp4")) for name in names[:-1]}
+    assert lengths == {name: number + 1 for number, name in enumerate(names[:-1])}
+    assert len(vl.index_video(tmp_path / "out" / "b.tar" / "c.mp4.mp4")) == 7
+
+
+def test_videos_of_one_name_are_refused_but_in_archives(source, tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for name in ("c.mp4", "./c.mp4"):
+            tar.add(source / NAMES[0], name)
+    with pytest.raises(vl.errors.ArgumentError, match=r"c\.mp4 and .*c\.mp4 would both be written"):
+        transcode(tmp_path / "a.tar", tmp_path / "out")
+    assert transcode(tmp_path / "a.tar", tmp_path / "out", videos_per_shard=2).written == 2
+
+
 def test_names_that_differ_in_their_suffix_only_keep_it(source, tmp_path):
     shutil.copy(source / "cats/b.mkv", source / "cats/a.mkv")
     made = transcode(source / "cats", tmp_path / "out")

@@ -55,6 +55,11 @@ def test_the_items_of_a_group_share_its_weight():
     assert found.tolist() == pytest.approx([200] * 5 + [600] * 5, abs=1)
 
 
+def test_weights_may_have_a_sum_that_is_no_number():
+    draws = WeightedDraws.of([1.5e308, 0, 0.5e308], size=40)
+    assert np.bincount(draws.numbers(np.arange(40), seed=0) % 3).tolist() == [30, 0, 10]
+
+
 def test_balanced_classes_are_drawn_alike_and_their_items_too():
     labels = np.repeat([7, 3, 5], [1, 10, 89])[np.random.default_rng(0).permutation(100)]
     draws = WeightedDraws.of(balanced_weights(labels), size=300)

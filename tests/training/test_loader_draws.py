@@ -1,6 +1,7 @@
 """Several clips of a video, and weighted epochs, in `Loader` and `ClipDataset`."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -52,6 +53,14 @@ def test_weighted_epochs_are_the_same_on_any_number_of_ranks(paths, ranks):
         with loader(paths, **options, rank=rank, num_ranks=ranks, remainder="keep") as part:
             found += drawn(part)
     assert sorted(found) == expected
+
+
+@pytest.mark.parametrize("name", ["weights", "labels"])
+def test_keys_of_weights_and_labels_may_be_paths(paths, name):
+    texts, given = ({kind(path): n for n, path in enumerate(paths)} for kind in (str, Path))
+    with loader(paths, **{name: given}) as one, loader(paths, **{name: texts}) as other:
+        assert drawn(one) == drawn(other)
+        assert all(batch.get("labels", batch["sample"]).equal(batch["sample"]) for batch in one)
 
 
 def test_a_weighted_run_goes_on_where_it_stood(paths):
@@ -112,6 +121,9 @@ def test_bad_files_are_named_whichever_clip_of_them_is_drawn(paths, tmp_path):
         ({"clips_per_video": 0}, "clips_per_video must be a whole number of at least 1"),
         ({"weights": [1, 2]}, "4 videos, but 2 weights"),
         ({"weights": {}}, "no weight for"),
+        ({"weights": {1: 2}}, "weights have keys or paths of videos as keys"),
+        ({"weights": {"\udcff": 2}}, "weights have keys or paths of videos as keys"),
+        ({"labels": {1: 2}}, "labels have keys or paths of videos as keys, which are text, got 1"),
         ({"balanced": True}, "balanced needs labels"),
         ({"balanced": True, "weights": [1] * 4, "labels": [1] * 4}, "weights or balanced"),
     ],

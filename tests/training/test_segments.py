@@ -333,6 +333,35 @@ def test_a_reader_of_pipelines_takes_segments(root, index, indexed, rate):
     assert [int(np.asarray(each)[0]) for each in numbers] == starts
 
 
+@pytest.mark.parametrize("on_error", ["raise", "skip", "mask"])
+def test_a_segment_of_a_video_that_became_shorter_costs_a_reader_its_clips_alone(
+    tmp_path, on_error
+):
+    paths = [str(tmp_path / "a.mp4"), str(tmp_path / "b.mp4")]
+    for path in paths:
+        encode_video(path, frames=20, size=(128, 96))
+    rows = {"path": [*paths, paths[0]], "start": [10, 4, 0], "end": [14, 8, 4]}
+    segments = vl.Segments(rows, unit="frames")
+    encode_video(paths[0], frames=6, size=(128, 96))
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def clips():
+        return fn.readers.video(
+            dataset=segments,
+            sampler=vl.DenseClips(4),
+            enable_frame_num="sequence",
+            on_error=on_error,
+        )
+
+    if on_error == "raise":
+        with pytest.raises(vl.errors.FrameRangeError, match=r"a\.mp4: .* from 10 to 14 .*row 0"):
+            clips().build()
+        return
+    with clips() as pipe:
+        _, numbers = pipe.run()
+    assert [np.asarray(each).tolist() for each in numbers] == [[4, 5, 6, 7], [0, 1, 2, 3]]
+
+
 # Tables
 
 
@@ -460,6 +489,18 @@ def test_what_is_no_time_is_an_error_that_names_the_row(root, start, unit, messa
         vl.Segments(given, root=root, unit=unit)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"start": lambda _: 10**30, "end": "end"}, "start= gave values that are no times"),
+        ({"video": lambda _: "\udcff"}, "video= gave names that are no text"),
+    ],
+)
+def test_what_a_function_gives_and_arrow_cannot_hold_is_an_error(root, given, message):
+    with pytest.raises(ArgumentError, match=message):
+        vl.Segments(table(), root=root, **given)
+
+
 def test_csv_has_times_as_a_clock(root, tmp_path):
     (tmp_path / "a.csv").write_text(
         "video,start,end\nlong,00:00:00.400,00:00:01.200\nlong,00:00:03,00:00:09\n"
@@ -467,6 +508,23 @@ def test_csv_has_times_as_a_clock(root, tmp_path):
     segments = vl.Segments(tmp_path / "a.csv", root=root)
     batch = load(segments, vl.UniformClip(2))
     assert batch["frame_numbers"].tolist() == [[10, 29], [75, 99]]
+
+
+@pytest.mark.parametrize("how", ["column", "function"])
+def test_minutes_and_seconds_in_csv_are_no_hours(root, tmp_path, how):
+    (tmp_path / "a.csv").write_text("video,start,end,at\nlong,00:01,00:03,12:30\n")
+    given = {"start": lambda row: row["start"]} if how == "function" else {}
+    segments = vl.Segments(tmp_path / "a.csv", root=root, **given)
+    batch = load(segments, vl.UniformClip(2), columns=["at"])
+    assert batch["frame_numbers"].tolist() == [[25, 74]]
+    assert batch["at"] == ["12:30"]
+
+
+def test_an_empty_cell_beside_times_as_text_is_no_value(root, tmp_path):
+    (tmp_path / "a.csv").write_text("video,start,end\nlong,0:00:03.2,\nlong, ,0:00:01.0\n")
+    segments = vl.Segments(tmp_path / "a.csv", root=root)
+    batch = load(segments, vl.UniformClip(2))
+    assert batch["frame_numbers"].tolist() == [[80, 99], [0, 24]]
 
 
 # What cannot be used

@@ -292,6 +292,15 @@ def test_sound_is_that_of_the_frames(tmp_path, given, made, method, error, late)
     assert errors[best] <= error
 
 
+@pytest.mark.parametrize(
+    ("name", "method"), [("12:30.mp4", "copy"), ("http:a.mkv", "encode"), ("a:b/c.mp4", "encode")]
+)
+def test_a_name_may_look_like_a_url(sources, tmp_path, monkeypatch, name, method):
+    monkeypatch.chdir(tmp_path)
+    vl.cut(sources / "b_frames.mp4", name, 3, 9, method=method)
+    assert len(vl.index_video(tmp_path / name)) == 6
+
+
 def test_sound_can_be_left_out(tmp_path):
     write_sound(tmp_path / "a.mp4", make_signal(seconds=1.0), 44100, "aac", with_video=True)
     vl.cut(tmp_path / "a.mp4", tmp_path / "b.mp4", 3, 9, audio=False)

@@ -68,6 +68,13 @@ def test_a_job_that_did_nothing_leaves_no_journal(folder, tmp_path):
     assert not (tmp_path / "out.parquet.journal").exists()
 
 
+@pytest.mark.parametrize("place", [b"a\xff.parquet", b"a\xff/set.parquet"])
+def test_names_of_tables_are_text(folder, tmp_path, place):
+    out = os.fsdecode(os.fsencode(tmp_path) + b"/" + place)
+    with pytest.raises(vl.errors.ArgumentError, match=r"a\\xff.*is text in UTF-8"):
+        vl.index_dataset(folder, out, 0)
+
+
 @pytest.mark.parametrize("place", ["s3://bucket/set.parquet", "https://host/set.parquet"])
 def test_urls_are_no_targets(place):
     with pytest.raises(vl.errors.SourceError, match="is a URL; name a file on this machine"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -35,8 +36,8 @@ _WIDEST = 10_000  # characters of a line of a table
 _REFRESH = 0.25  # seconds between two states of a progress bar
 _VALUE = r"""(['"]\w+['"]|\d[\d.]*)(?![\w/.:])"""  # of an argument in an error; not of a path
 
-console = Console()
-problems = Console(stderr=True)
+console = Console(emoji=False)  # text is file names, too
+problems = Console(stderr=True, emoji=False)
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
 Ray = Annotated[
@@ -56,18 +57,27 @@ Root = Annotated[
 
 def say(text: str) -> None:
     """Print text as it is."""
-    console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def emit(value: Any) -> None:
-    """Print a value as a line of JSON, for `--json`."""
-    print(json.dumps(value, default=str))  # noqa: T201  (no markup, no colours)
+    """Print a value as a line of JSON, for `--json`; numbers that are not finite are null."""
+    text = json.dumps(_finite(value), default=str, allow_nan=False)
+    print(text)  # noqa: T201  (no markup, no colours)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [*map(_finite, value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def show(table: Table) -> None:
     """Print a table in which no file name is wrapped, however wide the terminal is."""
     text = io.StringIO()
-    Console(width=_WIDEST, file=text).print(table)
+    Console(width=_WIDEST, file=text, emoji=False).print(table)
     for line in text.getvalue().splitlines():
         say(line.rstrip())
 

@@ -15,8 +15,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row
+from videoloader.machinery.system.address import shown
 from videoloader.machinery.system.writing import written, written_whole
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
@@ -34,23 +36,15 @@ class Folder:
         items: the videos.
         suffix: of the files.
         parts: segments, each of the video at its place; their rows are in the names.
+
+    Raises:
+        ArgumentError: two videos would have one name.
     """
 
     def __init__(
         self, out: Path, items: Sequence[Item], suffix: str, parts: Sequence[Part | None]
     ) -> None:
-        videos = list(dict.fromkeys(items))
-        names = [_plain(item) for item in videos]
-        levels = zip(*(name.split("/")[:-1] for name in names), strict=False)
-        common = sum(1 for _ in takewhile(lambda level: len({*level}) == 1, levels))
-        below = ["/".join(name.split("/")[common:]) for name in names]
-        stems = [os.path.splitext(name)[0] for name in below]
-        counts = Counter(stems)
-        # Videos whose names differ in their suffix only keep it.
-        called = {
-            item: stem if counts[stem] == 1 else name
-            for item, stem, name in zip(videos, stems, below, strict=True)
-        }
+        called = _names(list(dict.fromkeys(items)))
         ends = ["" if part is None else f"_{part.row:06d}" for part in parts]
         self._paths = [
             out / f"{called[item]}{end}{suffix}" for item, end in zip(items, ends, strict=True)
@@ -186,12 +180,45 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _plain(item: Item) -> str:
-    """Path of a video, or of its archive and its name there, as parts of a relative path."""
-    path = re.sub(r"^[a-z0-9+]+://", "", item.path, flags=re.IGNORECASE)
-    if item.member:
-        path = f"{os.path.splitext(path)[0]}/{item.member}"
-    return "/".join(part for part in path.split("/") if part not in ("", ".", ".."))
+def _names(videos: Sequence[Item]) -> dict[Item, str]:
+    """The path of the file of each video, without a suffix.
+
+    Videos whose paths differ in their suffix only keep it, and then those in an archive that of the
+    archive.
+
+    Raises:
+        ArgumentError: two have the same path still.
+    """
+    archives = [os.path.splitext(item.path)[0] if item.member else item.path for item in videos]
+    plain = [_plain(path, item.member) for path, item in zip(archives, videos, strict=True)]
+    levels = zip(*(name.split("/")[:-1] for name in plain), strict=False)
+    common = sum(1 for _ in takewhile(lambda level: len({*level}) == 1, levels))
+    whole = [_plain(item.path, item.member) for item in videos]
+    below, longest = (
+        ["/".join(name.split("/")[common:]) for name in names] for names in (plain, whole)
+    )
+    found = [os.path.splitext(name)[0] for name in below]
+    for longer in (below, longest):
+        before: list[str] = []
+        while found != before:  # a longer name may be that of another
+            before, counts = found, Counter(found)
+            pairs = zip(before, longer, strict=True)
+            found = [name if counts[name] == 1 else other for name, other in pairs]
+    firsts: dict[str, Item] = {}
+    for name, item in zip(found, videos, strict=True):
+        if (first := firsts.setdefault(name, item)) is not item:
+            raise ArgumentError(
+                f"{first.name} and {item.name} would both be written as {shown(name)!r}; write "
+                "archives (videos_per_shard=), which number videos, or rename one"
+            )
+    return dict(zip(videos, found, strict=True))
+
+
+def _plain(path: str, member: str) -> str:
+    """A path, and a name in an archive, as parts of a relative path."""
+    path = re.sub(r"^[a-z0-9+]+://", "", path, flags=re.IGNORECASE)
+    parts = f"{path}/{member}".split("/")
+    return "/".join(part for part in parts if part not in ("", ".", ".."))
 
 
 def remove_partial(folder: Path, suffix: str) -> None:

@@ -148,7 +148,8 @@ def transcode(
         on_gain: is called with the predicted gain before the first video.
 
     Raises:
-        ArgumentError: a setting has no meaning, or another suffix than those that can be written.
+        ArgumentError: a setting has no meaning, or another suffix than those that can be written;
+            or two videos would have one name.
         SourceError: sources do not exist, or `out` cannot be written.
 
     >>> made = transcode("videos/", "small", gop=8, resize_shorter=32)
@@ -198,10 +199,12 @@ def transcode(
     with Journal(target / _JOURNAL) as journal:
         remove_partial(target, suffix)
         states = [state_of(item) for item in items]
-        destination: Folder | Shards | LeRobot = Folder(target, items, suffix, parts)
+        destination: Folder | Shards | LeRobot
         if lerobot is not None and form is not None:
             destination = LeRobot(target, items, lerobot, form, is_new=is_new)
-        if videos_per_shard is not None:
+        elif videos_per_shard is None:
+            destination = Folder(target, items, suffix, parts)
+        else:
             destination = Shards(
                 target,
                 items,

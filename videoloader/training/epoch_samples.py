@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.joining import find_rows
+from videoloader.indexing.dataset.joining import by_text, find_rows
 from videoloader.machinery.system.checks import whole_number
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
 from videoloader.sampling.arrays import real_numbers
@@ -30,6 +30,7 @@ def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
 
     Raises:
         ArgumentError: not every video has one.
+        ArgumentTypeError: keys are no text, or weights no numbers.
     """
     import pyarrow as pa
 
@@ -37,11 +38,12 @@ def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
         keys = found.keys()
         return real_numbers("weights", [weights(key) for key in keys])
     if isinstance(weights, Mapping):
-        names, paths = [*weights], found.paths()
-        places = find_rows(pa.array(paths, pa.string()), pa.array(names, pa.string()), "path")
+        weights, paths = by_text(weights, "weights"), found.paths()
+        names = pa.array([*weights], pa.string())
+        places = find_rows(pa.array(paths, pa.string()), names, "path")
         if (places < 0).any():
             raise ArgumentError(f"no weight for {paths[int(np.argmin(places))]!r}")
-        return real_numbers("weights", [weights[name] for name in names])[places]
+        return real_numbers("weights", [*weights.values()])[places]
     shares = real_numbers("weights", weights)
     rows = rows_given("weights", len(shares), found)
     return shares if rows is None else shares[rows]

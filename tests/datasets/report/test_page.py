@@ -107,6 +107,28 @@ def test_a_report_goes_on_where_it_was_stopped_and_is_the_same_from_processes(
     assert len(made) == len(dataset.videos) - 3  # the rest was made by processes
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (["a"], pa.list_(pa.string())),
+        ([1, 2], pa.list_(pa.int8(), 2)),
+        ({"a": 1}, pa.struct({"a": pa.int8()})),
+        ([("a", 1)], pa.map_(pa.string(), pa.int8())),
+        (b"\xff", pa.binary()),
+    ],
+)
+def test_a_page_leaves_out_columns_that_are_no_text_or_number(dataset, tmp_path, value, kind):
+    count = len(dataset)
+    values = {"x": pa.array([value] * count, kind), "y": ["z"] * count}
+    joined = dataset.join(pa.table({"path": dataset.table["key"], **values}))
+    with joined.write(tmp_path / "a.parquet") as written:
+        data = data_of(render_page(written, pictures={}))
+    names = [each["name"] for each in data["columns"]]
+    assert "x" in written.column_names
+    assert "x" not in names
+    assert {*column(data, "y")} == {"z"}
+
+
 def test_the_page_names_what_was_skipped(folder, tmp_path):
     place = tmp_path / "videos"
     place.mkdir()

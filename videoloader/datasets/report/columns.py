@@ -49,7 +49,7 @@ def page_columns(
     timelines: Timelines | None = None,
     changes: list[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """All columns that are shown, in their order.
+    """All columns that are shown, in their order; those of lists, objects and bytes are not.
 
     Each is a dictionary of `name`, `label`, `about`, `kind` (`number`, `truth` or `text`), `values`
     and `sql`, the name in a query, which is empty where a query cannot ask for it. Where values
@@ -77,7 +77,14 @@ def page_columns(
     found[REASON] = pa.chunked_array([pa.array(map(reasons.get, keys), pa.string())])
     names = [name for name in _FIRST if name in found]
     names += [name for name in found if name not in (*names, *_HIDDEN)]
+    names = [name for name in names if _is_shown(found[name].type)]
     return [_column(name, found[name]) for name in names]
+
+
+def _is_shown(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return not pa.types.is_nested(kind) and "binary" not in str(kind)
 
 
 def _column(name: str, values: pa.ChunkedArray) -> dict[str, Any]:

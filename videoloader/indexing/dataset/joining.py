@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.machinery.system.address import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
 
 On: TypeAlias = "Literal['path', 'stem'] | Callable[[str], Any]"
 """The part of a video's name that is searched in the column of keys of a table.
@@ -92,6 +95,24 @@ def texts_by(function: Callable[[str], Any], names: pa.Array, argument: str) -> 
         if value is None:
             raise ArgumentError(f"{argument}= gave None for {shown(name.as_py())}")
     return pa.array([str(value) for value in values], pa.large_string())
+
+
+def by_text(known: Mapping[Any, Value], what: str) -> dict[str, Value]:
+    """A mapping from keys or paths of videos, as a user gave it, with `Path`s as text.
+
+    Raises:
+        ArgumentTypeError: a key is no text in UTF-8; names `what`.
+    """
+    found = {}
+    for key, value in known.items():
+        name = os.fspath(key) if isinstance(key, os.PathLike) else key
+        try:
+            name.encode()
+        except (AttributeError, UnicodeEncodeError):
+            text = f"{what} have keys or paths of videos as keys, which are text, got {key!r:.80}"
+            raise ArgumentTypeError(text) from None
+        found[name] = value
+    return found
 
 
 def find_rows(paths: pa.Array, known: pa.Array, on: On) -> NDArray[np.int64]:

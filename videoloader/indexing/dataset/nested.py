@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.tables import (
     as_table,
     check_columns,
@@ -62,7 +62,11 @@ def unnest(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    lists = [lists] if isinstance(lists, str) else list(lists)
+    if not isinstance(lists, Iterable):
+        raise ArgumentTypeError(f"lists= is the name of a column, or several, got {lists!r:.80}")
+    lists = [lists] if isinstance(lists, str) else list(dict.fromkeys(lists))
+    if not lists:
+        raise ArgumentError("lists= names no column")
     found, name = _rows(table, at, key)
     try:
         check_columns(found.column_names, lists, name)
@@ -131,7 +135,9 @@ def _lists(column: pa.ChunkedArray, called: str, name: str) -> pa.Array:
         parsed = [_parsed(text, f"{name}: column {called!r}", row) for row, text in texts]
         with read_whole(name):
             return pa.array(parsed, None if any(parsed) else pa.list_(pa.null()))
-    if types.is_fixed_size_list(kind):
+    if types.is_null(kind):
+        column = column.cast(pa.list_(pa.null()))
+    elif types.is_fixed_size_list(kind):
         column = column.cast(pa.list_(kind.value_type))
     elif not types.is_list(kind) and not types.is_large_list(kind):
         raise ArgumentError(
@@ -142,8 +148,8 @@ def _lists(column: pa.ChunkedArray, called: str, name: str) -> pa.Array:
 
 
 def _parsed(text: str | None, what: str, row: int) -> list[Any] | None:
-    """A list from its text, in JSON or as Python writes it."""
-    if text is None:
+    """A list from its text, in JSON or as Python writes it; CSV has empty text for none."""
+    if text is None or not text.strip():
         return None
     try:
         try:

@@ -43,10 +43,16 @@ def table_path(out: str | os.PathLike[str]) -> Path:
 
     Raises:
         SourceError: it is a URL, a folder or a device.
-        ArgumentError: the name does not end in `.parquet`, by which loaders and commands know it.
+        ArgumentError: the name does not end in `.parquet`, by which loaders and commands know it,
+            or is no UTF-8, which Arrow needs.
     """
     place = local_path(os.fspath(out))
     check_target(Path(place))
+    try:
+        os.path.abspath(place).encode()
+    except UnicodeEncodeError:
+        text = "the path of a Parquet table is text in UTF-8; write to another file or folder"
+        raise ArgumentError(f"{shown(place)}: {text}") from None
     if not place.endswith(".parquet"):
         raise ArgumentError(
             f"{shown(place)}: the name of a Parquet table ends in .parquet, by which loaders and "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
+from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError, VideoError
 from videoloader.machinery.system.address import shown
 from videoloader.machinery.system.faults import unreadable
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _JSON, _PARQUET = (".json", ".jsonl", ".ndjson"), ".parquet"
+_NULL = re.compile(rb"^[ \t\r]*null", re.MULTILINE)
 _UNNAMED = "__index_level_"  # columns that pyarrow makes of the index of a pandas table
 
 
@@ -51,7 +54,6 @@ def read_table(
     """
     import pyarrow as pa
     import pyarrow.csv
-    import pyarrow.json
     import pyarrow.parquet as pq
 
     name, ending = shown(os.fspath(path)), _ending(path)
@@ -71,7 +73,7 @@ def read_table(
                 pa.csv.ConvertOptions(column_types=kept),
             )
         elif ending != ".json" or (value := load_json(Path(path))) is None:
-            table = pa.json.read_json(Path(path))
+            table = _read_lines(Path(path))
         else:
             table = table_of_json(value, "videoloader.unnest reads lists inside of objects")
     check_columns(table.column_names, columns or (), name, key=key)
@@ -94,10 +96,27 @@ def read_whole(path: str | os.PathLike[str]) -> Iterator[None]:
 
     try:
         yield
+    except VideoError:
+        raise
     except OSError as error:
         raise unreadable(os.fspath(path), error) from None
-    except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
         raise FormatError(f"{shown(os.fspath(path))}: no table ({error})") from error
+
+
+def _read_lines(path: Path) -> pa.Table:
+    """The objects of JSON lines as rows.
+
+    Raises:
+        ArrowException: a line has no object.
+    """
+    import pyarrow as pa
+    import pyarrow.json
+
+    data = path.read_bytes()
+    if _NULL.search(data):  # pyarrow crashes on a block of them
+        raise pa.ArrowInvalid("a line is null, which is no object")
+    return pa.json.read_json(pa.BufferReader(data))
 
 
 def load_json(path: Path) -> Any:
@@ -133,9 +152,12 @@ def check_columns(known: Sequence[str], wanted: Sequence[str], name: str, *, key
     """Check that a table has some columns; `key` is the one that a user names as key=.
 
     Raises:
-        ArgumentError: it lacks one.
+        ArgumentError: it lacks one, or has several of that name.
     """
+    counts = Counter(known)
     for column in wanted:
+        if counts[column] > 1:
+            raise ArgumentError(f"{name}: has {counts[column]} columns {column!r}; rename one")
         if column not in known:
             message = f"{name}: has no column {column!r}; it has {', '.join(known)}"
             if column == key:
@@ -156,25 +178,29 @@ def as_table(
 
     Raises:
         ArgumentTypeError: it is none of these.
-        ArgumentError: there are names of columns for something else.
+        ArgumentError: there are names of columns for something else, or columns of one name.
     """
     import pyarrow as pa
 
     if column_names is not None and not is_csv(table):
         raise ArgumentError("column_names= is for CSV files, whose first line may have no names")
     if isinstance(table, str | os.PathLike):
-        return read_table(table, key=key, column_names=column_names), shown(os.fspath(table))
+        made, name = read_table(table, key=key, column_names=column_names), shown(os.fspath(table))
+        check_columns(made.column_names, made.column_names, name)
+        return made, name
     if type(table).__module__.startswith("polars"):
         import polars
 
         if isinstance(table, polars.DataFrame):  # by default Arrow gets views, which it cannot take
             table = table.to_arrow(compat_level=polars.CompatLevel.oldest())
+    if isinstance(table, list) and table and all(isinstance(row, Mapping) for row in table):
+        names = dict.fromkeys(name for row in table for name in row)
+        table = {name: [row.get(name) for row in table] for name in names}
     if isinstance(table, Mapping):
         table = {name: _without_paths(column) for name, column in table.items()}
-    is_rows = isinstance(table, list) and bool(table) and isinstance(table[0], Mapping)
     try:
-        made = pa.Table.from_pylist(table) if is_rows else pa.table(table)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+        made = pa.table(table)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ArgumentTypeError(
             "a table is the path of a CSV, Parquet or JSON file, a table of Arrow, pandas or "
             "Polars, a dictionary of columns, or a list of dictionaries, one a row; "
@@ -182,6 +208,7 @@ def as_table(
         ) from error
     unnamed = [name for name in made.column_names if name.startswith(_UNNAMED)]
     made = made.drop_columns(unnamed).replace_schema_metadata(None)
+    check_columns(made.column_names, made.column_names, "the table")
     return made, "the table"
 
 

@@ -80,7 +80,8 @@ def written_whole(target: Path, *, looks_around: bool = True) -> Iterator[Path]:
         SourceError: it cannot be written; nothing is left behind, and `target` is as it was.
     """
     make_folder(target)
-    partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
+    # Absolute, since FFmpeg and Arrow take a relative "12:30.mp4" for a URL.
+    partial = target.absolute().with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
     with written(target):
         if looks_around:
             _remove_abandoned(target.parent)

@@ -68,7 +68,7 @@ class WeightedDraws:
             if each.shape != shares.shape:
                 raise ArgumentError(f"{len(shares)} weights for {len(each)} groups")
             shares[each == 0] = 0
-        if not shares.sum() > 0:
+        if not shares.any():
             raise ArgumentError("all weights are 0: there is nothing to draw")
         items = len(shares) if each is None else int(each.sum())
         draws = items if size is None else size

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.joining import LIKE_ON, On, rows_once
+from videoloader.indexing.dataset.joining import LIKE_ON, On, by_text, rows_once
 from videoloader.indexing.dataset.tables import read_table
 from videoloader.machinery.system.address import absolute, is_url, local_path, shown
 from videoloader.machinery.system.callers import warn_user
@@ -112,10 +112,12 @@ def labels_of_paths(labels: Mapping[str, Any] | LabelColumn, paths: Sequence[str
 
     Raises:
         ArgumentError: not every video has a label.
+        ArgumentTypeError: a key is no text.
     """
     if isinstance(labels, LabelColumn):
         return labels.labels(paths)
-    return [labels[name] for name in _names(paths, labels, "labels")]
+    known = by_text(labels, "labels")
+    return [known[name] for name in _names(paths, known, "labels")]
 
 
 def _names(
@@ -124,7 +126,7 @@ def _names(
     """The label of each video in a table or mapping; errors for missing ones end in `advice`."""
     import pyarrow as pa
 
-    keys = [key for key in known if isinstance(key, str)]
+    keys = [*known]
     places = pa.array(paths, pa.string())
     rows = rows_once(places, pa.array(keys, pa.string()), on, where)
     missing = np.flatnonzero(rows < 0)

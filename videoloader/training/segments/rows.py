@@ -98,11 +98,8 @@ def read_rows(given: Any, options: RowOptions) -> SegmentRows:
     video: Any = find("video", options.video)
     if isinstance(video, str) and "{" in video and video not in table.column_names:
         video = NameFormat.of(video, table.column_names, name)
-    if is_csv(given) and not callable(video):  # ids may be digits that begin with 0
-        texts = video.texts if isinstance(video, NameFormat) else [video]
-        check_columns(table.column_names, texts, name)
-        if not all(_is_text(table[column]) for column in texts):
-            table = read_table(given, texts=texts, column_names=options.column_names)
+    if is_csv(given):
+        table = _as_written(table, given, video, options.column_names, name)
     videos = _videos(table, video, name)
     if options.whole_videos:
         everything = np.full(len(table), np.inf)
@@ -111,6 +108,30 @@ def read_rows(given: Any, options: RowOptions) -> SegmentRows:
     begins = _limits(table, start, "start", options.unit, name, missing=-np.inf)
     ends = _limits(table, end, "end", options.unit, name, missing=np.inf)
     return SegmentRows(table, name, videos, begins, ends)
+
+
+def _as_written(
+    table: pa.Table,
+    path: Any,
+    video: str | NameFormat | RowFunction,
+    column_names: Sequence[str] | None,
+    name: str,
+) -> pa.Table:
+    """A CSV table with the names of videos and the times as text.
+
+    Ids may be digits that begin with 0, and Arrow takes 01:30 for hours and minutes.
+    """
+    import pyarrow as pa
+
+    texts: list[str] = []
+    if not callable(video):
+        texts = video.texts if isinstance(video, NameFormat) else [video]
+    check_columns(table.column_names, texts, name)
+    is_done = all(_is_text(table[column]) for column in texts)
+    times = [field.name for field in table.schema if pa.types.is_time(field.type)]
+    if is_done and not times:
+        return table
+    return read_table(path, texts=[*texts, *times], column_names=column_names)
 
 
 def _usual(known: Sequence[str], what: str, unit: Unit, name: str, hint: str) -> str:
@@ -153,7 +174,7 @@ def _limits(
         what = f"{name}: {argument}="
         try:
             column = pa.chunked_array([of_rows(given, table, what)])
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
             raise ArgumentError(f"{what} gave values that are no times ({error})") from None
     found = read(column, what)
     return np.where(np.isnan(found), missing, found)
@@ -174,7 +195,10 @@ def _videos(table: pa.Table, video: str | NameFormat | RowFunction, name: str) -
     if not isinstance(video, str):
         values = of_rows(video, table, f"{name}: video=")
         names = [None if value is None else str(value) for value in values]
-        return pa.array(names, pa.large_string())
+        try:
+            return pa.array(names, pa.large_string())
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"{name}: video= gave names that are no text ({error})") from None
     check_columns(table.column_names, [video], name)
     try:
         texts: Any = table[video].cast(pa.large_string()).combine_chunks()

@@ -73,7 +73,8 @@ def _of_clock(column: pa.ChunkedArray, what: str) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = column.combine_chunks()
+    texts = column.combine_chunks()  # CSV has empty text for no value
+    texts = pc.if_else(pc.equal(pc.utf8_trim_whitespace(texts), ""), None, texts)
     parts = pc.extract_regex(texts, _CLOCK)
     is_wrong = pc.and_(pc.is_null(parts), pc.is_valid(texts)).to_numpy(zero_copy_only=False)
     if is_wrong.any():

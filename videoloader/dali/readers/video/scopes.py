@@ -95,7 +95,8 @@ class Scopes:
             sampler: only `DenseClips` needs a look at the videos.
             backwards: play clips backwards.
             num_threads: that read the tables of files.
-            failures: takes the videos that cannot be read, which have no clip then.
+            failures: takes videos that cannot be read and ranges without a frame, which have no
+                clip then.
             clips_per_video: how often a sampler of one clip is asked for one of each video.
             known: clips end to end that hold a damaged frame are left out.
         """
@@ -146,7 +147,11 @@ class Scopes:
                 failures.add(item, error, sample=self.videos.row(numbers[0]))
                 return None
             for number in numbers:
-                start, stop = self.scope(number, index)
+                try:
+                    start, stop = self.scope(number, index)
+                except VideoError as error:  # it has become shorter
+                    failures.add(item, error, sample=self.videos.row(number))
+                    continue
                 counts[number] = count_clips(sampler, index, start=start, stop=stop)
             if not self.videos.is_indexed and isinstance(index, VideoIndex):
                 return index
