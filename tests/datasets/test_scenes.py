@@ -55,14 +55,26 @@ def test_exact_scenes_begin_with_the_first_frames_of_shots(video):
     assert [scene.stop_seconds for scene in found] == pytest.approx(edges[1:], abs=0.002)
 
 
-def test_scenes_are_told_from_keyframes_and_tables_to_half_a_second(video, monkeypatch):
-    decoded = []
+@pytest.fixture
+def decoded(monkeypatch):
+    """The frames whose thumbnails are read."""
+    frames_read = []
 
     def recorded(source, frames):
-        decoded.extend(frames)
+        frames_read.extend(frames)
         return read_thumbnails(source, frames)
 
     monkeypatch.setattr(scenes, "read_thumbnails", recorded)
+    return frames_read
+
+
+def test_no_frame_but_keyframes_is_read_twice(video, decoded):
+    vl.find_scenes(video, exact=True)
+    others = [frame for frame in decoded if frame not in video.index.keyframes]
+    assert sorted(others) == sorted({*others})
+
+
+def test_scenes_are_told_from_keyframes_and_tables_to_half_a_second(video, decoded):
     found = starts(vl.find_scenes(video))
     assert {*decoded} <= {*video.index.keyframes.tolist()}
     near = [min(CUTS, key=lambda cut: abs(cut - frame)) for frame in found]

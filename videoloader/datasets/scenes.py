@@ -31,6 +31,7 @@ _APART = 8  # frames between suspects of different cuts
 _CHUNK = 16  # frames decoded between two looks at whether more are needed
 _AROUND = 3  # frames before and from a cut on that `_cuts_in` looks at
 _KEYS_APART = 8  # least frames between the keyframes that are compared
+_KEPT = 64  # thumbnails that are kept for later looks
 
 
 class Scene(NamedTuple):
@@ -78,6 +79,29 @@ def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
             Scene(start, stop, float(times[start]), float(times[stop]))
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True)
         ]
+
+
+class _Looks:
+    """Thumbnails of a video, of which the last ones are kept.
+
+    GOPs have the frames around their border in common; to decode them again takes a whole GOP.
+    """
+
+    def __init__(self, video: Video) -> None:
+        self.video = video
+        self._frames, self._pixels = np.zeros(0, np.int64), np.zeros((0, 27, 48, 3), np.uint8)
+
+    def at(self, frames: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The thumbnails (n, 27, 48, 3) of frames."""
+        missing = np.setdiff1d(frames, self._frames)
+        if len(missing):
+            read = read_thumbnails(self.video, missing)
+            self._frames = np.concatenate([self._frames, read.frames])
+            self._pixels = np.concatenate([self._pixels, read.pixels])
+        order = np.argsort(self._frames)
+        found = self._pixels[order[np.searchsorted(self._frames, frames, sorter=order)]]
+        self._frames, self._pixels = self._frames[-_KEPT:], self._pixels[-_KEPT:]
+        return found
 
 
 class _Gop(NamedTuple):
@@ -179,22 +203,22 @@ def _largest(suspects: list[Suspect]) -> list[Suspect]:
 
 def _confirmed(video: Video) -> Iterator[int]:
     """Cuts between frames that were compared, in GOPs where there may be some."""
-    gops = _gops(video)
+    gops, looks = _gops(video), _Looks(video)
     if len(gops) == 2:  # the interval of an encoder cannot be told from one length
         gops = [gop._replace(is_chosen=None) for gop in gops]
     for gop in gops:
         if gop.is_telling:
-            yield from _cuts_near(video, gop)
+            yield from _cuts_near(looks, gop)
         elif gop.stop == len(video) or gop.recolored >= _RECOLORED / 2:
-            yield from _cuts_along(video, gop)
+            yield from _cuts_along(looks, gop)
 
 
-def _cuts_near(video: Video, gop: _Gop) -> list[int]:
+def _cuts_near(looks: _Looks, gop: _Gop) -> list[int]:
     """Cuts where the packet sizes suggest them, and elsewhere if these do not explain the change.
 
     Over a long time motion alone changes a picture, so only short gaps are looked at.
     """
-    whole = np.arange(gop.start, min(gop.stop, len(video) - 1) + 1)
+    whole = np.arange(gop.start, min(gop.stop, len(looks.video) - 1) + 1)
     found: list[int] = []
     frames, pixels = np.array([gop.start, gop.stop][: len(gop.pixels)]), gop.pixels
     if gop.suspects:
@@ -205,7 +229,7 @@ def _cuts_near(video: Video, gop: _Gop) -> list[int]:
         }
         looked = whole[1:][np.isin(whole[1:], [*near])]
         frames = np.concatenate([frames[:1], looked, frames[1:]])
-        pixels = np.concatenate([pixels[:1], _pixels(video, looked), pixels[1:]])
+        pixels = np.concatenate([pixels[:1], looks.at(looked), pixels[1:]])
         found = _cuts_in(frames, pixels)
     is_cut = False
     for place in np.flatnonzero(_recolored(pixels) >= _RECOLORED).tolist():
@@ -214,29 +238,29 @@ def _cuts_near(video: Video, gop: _Gop) -> list[int]:
             is_cut = True
         elif 1 < end - begin <= _SHORT:
             between = np.arange(begin, end + 1)
-            found += _cuts_in(between, _pixels(video, between))
-    is_unclear = gop.stop < len(video) and gop.is_chosen is not False
+            found += _cuts_in(between, looks.at(between))
+    is_unclear = gop.stop < len(looks.video) and gop.is_chosen is not False
     if is_unclear and _differences(pixels[-2:])[0] >= _CHANGED:
         found.append(gop.stop)
     sure = range(gop.start + _AROUND if gop.start else 0, gop.stop - _AROUND + 1)
-    cuts = _checked(video, {cut for cut in found if cut < gop.stop or not is_cut}, sure)
+    cuts = _checked(looks, {cut for cut in found if cut < gop.stop or not is_cut}, sure)
     return [*cuts, gop.stop] if is_cut else cuts
 
 
-def _cuts_along(video: Video, gop: _Gop) -> list[int]:
+def _cuts_along(looks: _Looks, gop: _Gop) -> list[int]:
     """Cuts in a GOP whose frames are decoded one after the other.
 
     Behind a cut, once the colours are those of the next keyframe, the rest is taken for one shot,
     as GOPs are whose keyframes look alike.
     """
-    pixels = _pixels(video, np.array([gop.start]))  # a call of its own: the next ones go on from it
+    pixels = looks.at(np.array([gop.start]))  # a call of its own: the next ones go on from it
     cuts: list[int] = []
-    end, last = gop.start + 1, min(gop.stop + _AROUND, len(video))
+    end, last = gop.start + 1, min(gop.stop + _AROUND, len(looks.video))
     while end < last:
         begin, end = end, min(end + _CHUNK, last)
-        pixels = np.concatenate([pixels, _pixels(video, np.arange(begin, end))])
+        pixels = np.concatenate([pixels, looks.at(np.arange(begin, end))])
         pixels = pixels[-_CHUNK - 2 * _AROUND :]
-        known = end if end == len(video) else end - _AROUND + 1
+        known = end if end == len(looks.video) else end - _AROUND + 1
         found = _cuts_in(np.arange(end - len(pixels), end), pixels)
         cuts += [cut for cut in found if max(begin - _AROUND, gop.start) < cut < known]
         if cuts and len(gop.pixels) == 2:
@@ -244,22 +268,18 @@ def _cuts_along(video: Video, gop: _Gop) -> list[int]:
             if _recolored(behind)[0] < _RECOLORED / 2:
                 break
     sure = range(gop.start + _AROUND if gop.start else 0, gop.stop + 1)
-    return _checked(video, {cut for cut in cuts if cut <= gop.stop}, sure)
+    return _checked(looks, {cut for cut in cuts if cut <= gop.stop}, sure)
 
 
-def _checked(video: Video, cuts: set[int], sure: range) -> list[int]:
+def _checked(looks: _Looks, cuts: set[int], sure: range) -> list[int]:
     """The confirmed cuts; cuts outside `sure` are decoded again with the frames around them."""
-    return [cut for cut in sorted(cuts) if cut in sure or cut in _cuts_at(video, cut)]
+    return [cut for cut in sorted(cuts) if cut in sure or cut in _cuts_at(looks, cut)]
 
 
-def _cuts_at(video: Video, frame: int) -> list[int]:
+def _cuts_at(looks: _Looks, frame: int) -> list[int]:
     """Cuts around a frame; whether it is one itself is sure."""
-    frames = np.arange(max(frame - _AROUND, 0), min(frame + _AROUND, len(video)))
-    return _cuts_in(frames, _pixels(video, frames))
-
-
-def _pixels(video: Video, frames: NDArray[np.int64]) -> NDArray[np.uint8]:
-    return read_thumbnails(video, frames).pixels
+    frames = np.arange(max(frame - _AROUND, 0), min(frame + _AROUND, len(looks.video)))
+    return _cuts_in(frames, looks.at(frames))
 
 
 def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:

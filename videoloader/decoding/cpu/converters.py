@@ -106,7 +106,7 @@ class _LumaConverter:
                 f"{self._name}: samples of {surface.pixel_format} have no coded form here; "
                 "use a float dtype, or Video.decode"
             )
-        return Planar(picture.frame, picture.planes[:1], "gray", picture.depth, 1, 1)
+        return Planar(picture.frame, picture.numbers[:1], "gray", picture.depth, 1, 1)
 
     def _range(self, surface: Surface) -> str:
         tagged = int(surface.frame.color_range) or self._color.range

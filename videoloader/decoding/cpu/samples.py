@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -55,14 +56,14 @@ class Planar:
 
     Attributes:
         frame: FFmpeg's, owner of the memory.
-        planes: Y, Cb, Cr, or R, G, B; one where there is luma only.
+        numbers: of the planes Y, Cb, Cr, or R, G, B; one where there is luma only.
         kind: `yuv`, `rgb` or `gray`.
         depth: bits of a sample.
         down, across: rows and columns of luma for one of chroma.
     """
 
     frame: VideoFrame
-    planes: list[NDArray[Any]]
+    numbers: tuple[int, ...]
     kind: str
     depth: int
     down: int
@@ -71,7 +72,13 @@ class Planar:
     @property
     def box(self) -> Box:
         """All of the picture."""
-        return Box(0, 0, *self.planes[0].shape)
+        return Box(0, 0, self.frame.height, self.frame.width)
+
+    @property
+    def planes(self) -> list[NDArray[Any]]:
+        """The planes, views of the frame; made anew each time, which scaling does not need."""
+        planes = Surface(self.frame).planes
+        return [planes[number] for number in self.numbers]
 
 
 _EXACTLY = 2 | 1 << 18  # SWS_BILINEAR and SWS_ACCURATE_RND, which older PyAV has no name for
@@ -106,14 +113,19 @@ def planar(surface: Surface) -> Planar:
 
 
 def _directly(frame: VideoFrame) -> Planar | None:
-    layout = frame.format
+    layout = _layout(frame.format.name)
+    return None if layout is None else Planar(frame, *layout)
+
+
+@cache
+def _layout(name: str) -> tuple[tuple[int, ...], str, int, int, int] | None:
+    """The fields of `Planar` behind the frame, for a format; None where it has no such planes."""
+    from av import VideoFormat
+
+    layout = VideoFormat(name)
     parts = layout.components[:3] if len(layout.components) >= 3 else layout.components[:1]
-    planes = Surface(frame).planes
-    numbers = [part.plane for part in parts]
-    if len(set(numbers)) != len(numbers) or "f32" in layout.name or "msb" in layout.name:
-        return None
-    chosen = [planes[number] for number in numbers]
-    if {*map(np.ndim, chosen)} != {2}:
+    is_shared = len({part.plane for part in layout.components}) < len(layout.components)
+    if is_shared or "f32" in name or "msb" in name:
         return None
     kind = "gray" if len(parts) == 1 else "rgb" if layout.is_rgb else "yuv"
     down, across = 1, 1
@@ -123,7 +135,7 @@ def _directly(frame: VideoFrame) -> Planar | None:
         across = 64 // layout.chroma_width(64)
         if max(down, across) > 2:
             return None
-    return Planar(frame, chosen, kind, parts[0].bits, down, across)
+    return tuple(part.plane for part in parts), kind, parts[0].bits, down, across
 
 
 def interpolate_chroma(

@@ -81,7 +81,8 @@ class _Scan:
         self._source = source
         self._base = 0
         self._view = b""  # bytes from `_base` on
-        self._ahead = _NEAR if source.is_local else CHUNK
+        is_large = source.is_local and source.size > CHUNK  # a small file is read at once
+        self._ahead = _NEAR if is_large else CHUNK
         self._found: list[int] = []  # blocks in the view: their offsets in it
         self._parts: list[tuple[Ints, Bytes]] = []  # offsets and first bytes of earlier blocks
         self._count = 0  # earlier blocks
