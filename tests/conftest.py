@@ -6,11 +6,13 @@ import os
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from made_once import made_once
+from programs import serving_programs
 
 import videoloader
 from videoloader.demo.videos import make_videos
@@ -36,6 +38,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # which a busy machine fails, not a test
 )
 settings.load_profile("deterministic")
+
+
+def pytest_configure(config):
+    """Have one server of programs for all workers of a run."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        served = ExitStack()
+        served.enter_context(serving_programs())
+        config.add_cleanup(served.close)
 
 
 @pytest.hookimpl(wrapper=True)
