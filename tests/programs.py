@@ -21,11 +21,11 @@ import json
 import os
 import runpy
 import select
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
@@ -35,12 +35,14 @@ from subprocess import DEVNULL, PIPE, STDOUT, CompletedProcess, TimeoutExpired
 __all__ = ["Program", "run_program", "serving_programs"]
 
 ADDRESS = "VIDEOLOADER_TEST_PROGRAMS"
+# Variables with which libraries start no thread when they are imported: torch, Arrow's allocator.
+NO_THREADS = {"OMP_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 PRELOADED = set()
 ROOM = 1 << 20  # bytes of a request, at most
 
 
-class Program:
-    """A running program, with the part of the interface of `subprocess.Popen` that tests use."""
+class Program(subprocess.Popen):
+    """A running program, with the part of the interface of its base class that is used."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class Program:
         start_new_session=False,
     ):
         assert command[0] == sys.executable
-        self.args, self.returncode = command, None
+        self.args, self.returncode, self._lock = command, None, threading.RLock()
         self.stdout = self.stderr = None
         request = {
             "words": [os.fspath(word) for word in command[1:]],
@@ -86,17 +88,22 @@ class Program:
 
     def wait(self, timeout=None):
         """The exit code, when it has ended."""
-        if self.returncode is None:
-            if not select.select([self._server], [], [], timeout)[0]:
-                raise TimeoutExpired(self.args, timeout)
-            self.returncode = int(self._server.recv(32))
-            self._server.close()
+        with self._lock:
+            if self.returncode is None:
+                if not select.select([self._server], [], [], timeout)[0]:
+                    raise TimeoutExpired(self.args, timeout)
+                self.returncode = int(self._server.recv(32))
+                self._server.close()
         return self.returncode
 
     def poll(self):
         """The exit code, or None while it runs."""
-        with suppress(TimeoutExpired):
-            self.wait(0)
+        if self._lock.acquire(blocking=False):  # no other thread waits
+            try:
+                with suppress(TimeoutExpired):
+                    self.wait(0)
+            finally:
+                self._lock.release()
         return self.returncode
 
     def communicate(self, timeout=None):
@@ -108,13 +115,6 @@ class Program:
         """Send a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
-
-    def kill(self):
-        """Send SIGKILL, unless it has ended."""
-        self.send_signal(signal.SIGKILL)
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         for file in (self.stdout, self.stderr):
@@ -154,7 +154,7 @@ def serving_programs():
             server = subprocess.Popen(
                 [sys.executable, __file__, str(listener.fileno())],
                 stdin=PIPE,
-                env=os.environ | {"OMP_NUM_THREADS": "1"},
+                env=os.environ | NO_THREADS,
                 pass_fds=[listener.fileno()],
                 process_group=0,  # Ctrl-C is for the tests
             )
@@ -205,6 +205,9 @@ def preload():
     atexit.register(keep_preloaded)  # the last to be called
     before = {*sys.modules}
     import cv2  # noqa: F401
+    import pyarrow.compute
+    import pyarrow.dataset
+    import pyarrow.parquet  # noqa: F401
     import torch  # noqa: F401
 
     import videoloader as vl

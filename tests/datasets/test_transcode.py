@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tarfile
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audio_files import make_signal, write_sound
+from programs import Program
 from typer.testing import CliRunner
 
 import videoloader as vl
@@ -254,8 +254,7 @@ def test_a_killed_job_goes_on_and_ends_like_one_that_was_not(originals, tmp_path
     settings["videos_per_shard"] = videos_per_shard
     words = "import json, sys, videoloader as vl\nsource, out, settings = sys.argv[1:]\n"
     words += "vl.transcode(source, out, **json.loads(settings))"
-    command = [sys.executable, "-c", words, str(source), str(out), json.dumps(settings)]
-    process = subprocess.Popen(command)
+    process = Program([sys.executable, "-c", words, source, out, json.dumps(settings)])
     place = out if videos_per_shard is None else out / ".staged"
     while len(list(place.glob("*.mp4"))) < 2:
         assert process.poll() is None
