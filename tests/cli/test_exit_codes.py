@@ -15,6 +15,8 @@ from videoloader.cli import app
 from videoloader.cli import diagnosis as doctor
 from videoloader.datasets.report.browse import BrowseServer
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 COMMANDS = {each.callback.__name__ for each in app.registered_commands}
 PAGE = Path(__file__).parents[2] / "docs" / "data-set-index.md"
 ROW = re.compile(r"^\| (\d+) \| .* \| (.+) \|$", re.MULTILINE)

@@ -16,6 +16,8 @@ import videoloader as vl
 from videoloader.datasets import mapping
 from videoloader.demo.videos import encode_video, read_frame_number
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 BAD = 2  # of the videos: in the index as a failure
 GONE = 4  # removed after it was indexed
 

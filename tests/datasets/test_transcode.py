@@ -21,6 +21,8 @@ from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.sampling import generator, pad_frames, plan_decode
 from videoloader.writing.gain import Gain
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 FAST = {"preset": "ultrafast"}
 NAMES = ("cats/a.mp4", "cats/b.mkv", "dogs/a.webm")
 

@@ -14,6 +14,8 @@ import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.machinery.workers import process, supervisor
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 COUNT = 72
 
 

@@ -22,6 +22,8 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
 from videoloader.machinery.workers.tasks import run_tasks
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 COUNT = 12
 
 
@@ -218,6 +220,7 @@ def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
         ("00-crash.mp4", "the worker process died (signal SIGSEGV)", "WorkerDied"),
     ],
 )
+@pytest.mark.usefixtures("fresh_workers")
 def test_a_worker_that_hangs_or_dies_costs_its_video_only(
     folder, tmp_path, out, monkeypatch, name, told, kind
 ):
