@@ -52,7 +52,7 @@ def test_a_program_sees_what_it_was_given(tmp_path, kind, new_session):
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("flags", [(), ("-W", "error")])
+@pytest.mark.parametrize("flags", [(), ("-W", "error"), ("-W", "error::DeprecationWarning")])
 def test_a_program_ends_as_one_of_its_own(end, flags):
     command = [sys.executable, *flags, "-c", ENDS[end]]
     found, expected = run_program(command), of_its_own(command)
