@@ -4,16 +4,22 @@ import gc
 import importlib.util
 import os
 import signal
+import subprocess
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
 from made_once import made_once
+from own_decoders import own_decoders
+from programs import Program, serving_programs
 
 import videoloader
 from videoloader.demo.videos import make_videos
+from videoloader.machinery.workers import process
 
 # Threads of torch in workers beside each other, one for each processor, wait for one another.
 # Programs that tests start get this too; torch is not imported yet.
@@ -36,6 +42,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # which a busy machine fails, not a test
 )
 settings.load_profile("deterministic")
+
+
+def pytest_configure(config):
+    """Have one server of programs for all workers of a run."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        served = ExitStack()
+        served.enter_context(serving_programs())
+        config.add_cleanup(served.close)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -106,6 +120,21 @@ def cluster():
 
     with ray_cluster(num_gpus=1) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def forked_workers():
+    """Worker processes of the library are forks, see programs.py."""
+    stand_in = SimpleNamespace(**vars(subprocess) | {"Popen": Program})
+    with own_decoders(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "subprocess", stand_in)
+        yield
+
+
+@pytest.fixture
+def fresh_workers(forked_workers, monkeypatch):
+    """Worker processes are interpreters all the same: the test is about their start or limits."""
+    monkeypatch.setattr(process, "subprocess", subprocess)
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from videoloader.cli import app
 from videoloader.dali import fn, pipeline_def
 from videoloader.decoding.pictures import swscale
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
 SIZES = {"SD": (96, 64), "HD": (720, 64)}
 FORMATS = ["yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv422p10le"]

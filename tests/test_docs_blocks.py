@@ -6,7 +6,6 @@ import shlex
 import shutil
 import sys
 import tarfile
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
@@ -15,15 +14,17 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from own_decoders import own_decoders
 from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.compat.decord import bridge
 from videoloader.datasets import transcode
-from videoloader.decoding import batch_decoder
 from videoloader.demo.videos import encode_video
 from videoloader.machinery.workers import tasks
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 DOCS = Path(__file__).parents[1] / "docs"
 # A block that imports one of these is left out where it is missing.
@@ -117,19 +118,10 @@ def empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for module in (tasks, transcode):  # jobs run here: to start processes takes most of the time
         monkeypatch.setattr(module, "usable_processors", lambda: 0)
-    # Processes of an earlier page or test would look for relative paths in its folder.
-    made_here: list[batch_decoder.BatchDecoder] = []
-
-    @cache
-    def shared(device, workers, limits, process):
-        made_here.append(batch_decoder.BatchDecoder(device, workers=workers, **limits._asdict()))
-        return made_here[-1]
-
-    monkeypatch.setattr(batch_decoder, "_shared", shared)
     before = stand_ins()
-    yield tmp_path
-    for decoder in made_here:
-        decoder.close()
+    # Processes of an earlier page or test would look for relative paths in its folder.
+    with own_decoders():
+        yield tmp_path
     bridge.reset_bridge()
     for name in stand_ins():
         del sys.modules[name]

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ import torch
 from child_processes import children, state_of
 from damaged_videos import FRAMES, LOST, make_videos
 from misbehaving import InDecoder
+from programs import Program
 from torch.utils.data import DataLoader
 
 import videoloader as vl
@@ -166,7 +166,7 @@ def test_many_processes_append_whole_lines_to_one_log(paths, tmp_path):
         "for n in range(200):\n"
         "    failures.add(Item('a.mp4'), vl.errors.DecodeError('x' * n), sample=n)\n"
     )
-    jobs = [subprocess.Popen([sys.executable, "-c", program, str(log)]) for _ in range(2)]
+    jobs = [Program([sys.executable, "-c", program, log]) for _ in range(2)]
     try:
         assert [job.wait(60) for job in jobs] == [0, 0]
     finally:

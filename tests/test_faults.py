@@ -23,6 +23,8 @@ from videoloader.machinery.workers import shared_memory as shared
 from videoloader.sources import local
 from videoloader.sources.items import Item
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 KINDS = [
     OSError(errno.EPERM, "Operation not permitted"),
     av.error.InvalidDataError(1094995529, "Invalid data found"),

@@ -3,21 +3,20 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import STDOUT
 
 import pytest
 from made_once import made_once
+from programs import Program, run_program
 
 from videoloader.demo.videos import encode_video, make_classes
 from videoloader.indexing.dataset.rows import schema
 
 ROOT = Path(__file__).parents[1]
-# More threads of torch wait for each other where other tests take the processors.
-ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +32,8 @@ def folder(tmp_path_factory):
 
 
 def run(*words, cwd=ROOT, env=None):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=ONE_THREAD | (env or {}),
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    command = [sys.executable, "-W", "error", *words]
+    return run_program(command, cwd=cwd, env=os.environ | (env or {}), check=True).stdout
 
 
 @pytest.mark.parametrize(
@@ -174,23 +164,17 @@ def test_the_dataloader_sample_loads_every_video_twice(folder):
 
 
 def test_the_pretraining_sample_trains_on_each_clip_once_though_it_is_killed(tmp_path):
-    words = [sys.executable, "-W", "error", "samples/pretrain_loader.py", str(tmp_path)]
+    words = [sys.executable, "-W", "error", "samples/pretrain_loader.py", str(tmp_path / "run")]
     words += ["--clips", "16", "--kill-after", "1", "--ranks", "2", "1"]
-    running = subprocess.Popen(
-        words,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-        env=ONE_THREAD,
-        start_new_session=True,
-    )
-    try:
-        output, _ = running.communicate(timeout=150)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(running.pid, signal.SIGKILL)  # its ranks, too
-        running.wait()
+    with open(tmp_path / "output", "w+") as told:
+        running = Program(words, stdout=told, stderr=STDOUT, cwd=ROOT, start_new_session=True)
+        try:
+            running.wait(timeout=150)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)  # its ranks, too
+            running.wait()
+    output = (tmp_path / "output").read_text()
     assert running.returncode == 0, output
     assert "all ranks are killed" in output
     assert re.search(r"all 16 clips once: \d+ steps before the kill, [1-9]\d* after it", output)

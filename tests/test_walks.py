@@ -6,11 +6,11 @@ fewer calls, since comprehensions are none there.
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from programs import run_program
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,13 +32,9 @@ def found(tmp_path_factory):
     )
     folder = tmp_path_factory.mktemp("walks")
     path = os.pathsep.join([str(ROOT / "benchmarks"), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(folder)],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=300,
-    )
+    command = [sys.executable, "-c", program, folder]
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = run_program(command, env=environment, check=True, timeout=300)
     return json.loads(done.stdout)
 
 

@@ -3,11 +3,12 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
+from programs import Program, run_program
 from typer.testing import CliRunner
 
 import videoloader as vl
@@ -27,7 +28,7 @@ def test_help_and_version_are_given_by_module_and_command(words):
     assert expected in told.output
     for module in ("videoloader", "videoloader.cli"):
         command = [sys.executable, "-m", module, *words]
-        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert run_program(command, check=True).stdout
 
 
 def test_help_shows_each_command_in_one_group():
@@ -176,14 +177,9 @@ main()
 
 def stopped(count, *words):
     """The command, interrupted; a session of its own shows whom it leaves behind."""
-    job = subprocess.Popen(
-        [sys.executable, "-c", STOPPED, str(count), *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    out, err = job.communicate(timeout=120)
+    command = [sys.executable, "-c", STOPPED, str(count), *words]
+    with Program(command, stdout=PIPE, stderr=PIPE, text=True, start_new_session=True) as job:
+        out, err = job.communicate(timeout=120)
     sessions = [of(path) for path in Path("/proc").glob("[0-9]*")]
     assert job.pid not in sessions
     return job.returncode, out + err

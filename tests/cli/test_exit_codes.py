@@ -3,17 +3,19 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from programs import run_program
 from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.cli import diagnosis as doctor
 from videoloader.datasets.report.browse import BrowseServer
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 COMMANDS = {each.callback.__name__ for each in app.registered_commands}
 PAGE = Path(__file__).parents[2] / "docs" / "data-set-index.md"
@@ -117,7 +119,7 @@ def test_a_closed_pipe_ends_a_command_quietly(words, example_files):
     clip = str(example_files / "clip.mp4")
     command = [sys.executable, "-m", "videoloader", *words.replace("{}", clip).split()]
     try:
-        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+        done = run_program(command, stdout=writing)
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
@@ -127,7 +129,7 @@ def test_a_warning_is_a_line_without_a_place_in_python(example_files, tmp_path):
     index = str(example_files / "set.parquet")
     words = ["split", index, "0.5", "--by", "codec", "-o", f"{tmp_path}/a.parquet"]
     command = [sys.executable, "-m", "videoloader", *words, "-o", f"{tmp_path}/b.parquet"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = run_program(command, check=True)
     (line,) = told.stderr.splitlines()
     assert line.startswith("split: part ")
     assert "Warning" not in line

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
 import pytest
 from damaged_videos import make_videos
+from programs import Program
 from rich.console import Console
 from shared_folders import give_away, make_shared
 from torch.utils.data import DataLoader
@@ -128,8 +128,8 @@ def test_a_folder_that_cannot_be_written_costs_the_run_nothing(
 def test_ranks_of_a_job_are_shown_until_they_are_killed(paths, folder, monkeypatch):
     monkeypatch.setattr("videoloader.cli.machine.console", Console(width=160))
     jobs = [
-        subprocess.Popen(
-            [sys.executable, "-c", JOB, *map(str, paths)],
+        Program(
+            [sys.executable, "-c", JOB, *paths],
             env=os.environ | {"RANK": str(rank), "WORLD_SIZE": "2"},
         )
         for rank in (1, 0)

@@ -1,7 +1,6 @@
 """`VideoCapture` beside OpenCV's own."""
 
 import io
-import subprocess
 import sys
 from fractions import Fraction
 
@@ -9,6 +8,7 @@ import av
 import cv2
 import numpy as np
 import pytest
+from programs import run_program
 
 import videoloader as vl
 from videoloader.compat.opencv import VideoCapture
@@ -311,4 +311,4 @@ assert cv2.VideoCapture is opencv.VideoCapture
 assert isinstance(cv2.VideoCapture(), opencv.VideoCapture)
 assert type(cv2.VideoCapture(99)) is theirs
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    run_program([sys.executable, "-c", program], check=True)

@@ -1,10 +1,10 @@
 """`install()` in a process of its own, and what code that looks for torchcodec does then."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from programs import run_program
 
 import videoloader
 from videoloader.demo.videos import encode_video
@@ -42,13 +42,8 @@ print(torchcodec.decoders.__name__)
 
 def run(program, *arguments):
     root = str(Path(videoloader.__file__).parents[1])
-    return subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning", "-c", program, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={"PYTHONPATH": root, "PATH": "/usr/bin:/bin"},
-    )
+    command = [sys.executable, "-W", "error::DeprecationWarning", "-c", program, *arguments]
+    return run_program(command, env={"PYTHONPATH": root, "PATH": "/usr/bin:/bin"})
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +58,8 @@ def test_code_that_imports_torchcodec_runs_on_this_library(path):
 
 def test_importing_the_package_alone_changes_nothing():
     done = run(
-        "import sys, videoloader.compat.torchcodec as t; assert 'torchcodec' not in sys.modules"
+        "import sys; assert 'videoloader.compat.torchcodec' not in sys.modules\n"
+        "import videoloader.compat.torchcodec as t; assert 'torchcodec' not in sys.modules"
     )
     assert done.returncode == 0, done.stderr
 

@@ -1,12 +1,12 @@
 """Names of torchcodec that are not ours: those of the installed package, or an error."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import av
 import pytest
+from programs import run_program
 
 import videoloader
 from videoloader.compat import torchcodec
@@ -30,14 +30,8 @@ class Encoder:
 
 
 def run(program, *paths):
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={"PYTHONPATH": os.pathsep.join([ROOT, *map(str, paths)]), "PATH": "/usr/bin:/bin"},
-    )
-    assert done.returncode == 0, done.stderr
+    environment = {"PYTHONPATH": os.pathsep.join([ROOT, *map(str, paths)]), "PATH": "/usr/bin:/bin"}
+    run_program([sys.executable, "-c", program], env=environment, check=True)
 
 
 @pytest.fixture

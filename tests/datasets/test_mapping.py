@@ -1,6 +1,5 @@
 """`map_clips`: columns of a function over the clips of a data set, in order, whatever happens."""
 
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,10 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from programs import run_program
 
 import videoloader as vl
 from videoloader.datasets import mapping
 from videoloader.demo.videos import encode_video, read_frame_number
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 BAD = 2  # of the videos: in the index as a failure
 GONE = 4  # removed after it was indexed
@@ -210,7 +212,7 @@ def test_a_job_that_was_killed_goes_on_where_it_was(dataset, tmp_path, monkeypat
     out, log, script = tmp_path / "out.parquet", tmp_path / "log", tmp_path / "main.py"
     script.write_text(KILLED)
     words = ["2", str(dataset.path), str(out), str(log)]
-    assert subprocess.run([sys.executable, script, *words], check=False).returncode == -9
+    assert run_program([sys.executable, script, *words]).returncode == -9
     assert log.read_text().split() == ["0.mp4", "1.mp4"]
     main = {"__name__": "__main__"}
     exec(FRAMES, main)  # the same function, in this process

@@ -14,6 +14,8 @@ from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.journal import Journal
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 FPS = 25
 ROWS = {
     "video": ["long", "short", "long"],

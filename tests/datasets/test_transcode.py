@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tarfile
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audio_files import make_signal, write_sound
+from programs import Program
 from typer.testing import CliRunner
 
 import videoloader as vl
@@ -20,6 +20,8 @@ from videoloader.cli import app
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.sampling import generator, pad_frames, plan_decode
 from videoloader.writing.gain import Gain
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 FAST = {"preset": "ultrafast"}
 NAMES = ("cats/a.mp4", "cats/b.mkv", "dogs/a.webm")
@@ -282,8 +284,7 @@ def test_a_killed_job_goes_on_and_ends_like_one_that_was_not(originals, tmp_path
     settings["videos_per_shard"] = videos_per_shard
     words = "import json, sys, videoloader as vl\nsource, out, settings = sys.argv[1:]\n"
     words += "vl.transcode(source, out, **json.loads(settings))"
-    command = [sys.executable, "-c", words, str(source), str(out), json.dumps(settings)]
-    process = subprocess.Popen(command)
+    process = Program([sys.executable, "-c", words, source, out, json.dumps(settings)])
     place = out if videos_per_shard is None else out / ".staged"
     while len(list(place.glob("*.mp4"))) < 2:
         assert process.poll() is None

@@ -17,6 +17,8 @@ from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.sound_spans import sound_spans
 from videoloader.demo.videos import encode_video
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 RATE = 48000
 NTSC = Fraction(30000, 1001)
 COUNT = 50

@@ -2,18 +2,19 @@
 
 import gc
 import io
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from audio_files import make_signal, write_sound
+from programs import run_program
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.machinery.workers import process, supervisor
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 COUNT = 72
 
@@ -101,13 +102,7 @@ print("right")
 
 
 def run(program, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = run_program([sys.executable, "-c", program, *arguments])
     assert (done.returncode, done.stdout.strip()) == (0, "right"), done.stderr
 
 

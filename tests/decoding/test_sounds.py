@@ -15,6 +15,8 @@ from videoloader.audio.request import SoundRequest
 from videoloader.dali import fn, pipeline_def
 from videoloader.dali.readers.files import nemo_asr
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 RATE = 16000
 
 

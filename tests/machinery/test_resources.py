@@ -4,12 +4,12 @@ import errno
 import json
 import os
 import resource
-import subprocess
 import sys
 
 import pytest
 import torch
 from damaged_videos import make_videos
+from programs import run_program
 
 import videoloader as vl
 from videoloader.decoding.check import check_dataset
@@ -97,17 +97,8 @@ def paths(tmp_path_factory):
 
 def run(paths, tmp_path, ways, *, takes_all=False):
     """What each way (its name, its workers) finds."""
-    told = subprocess.run(
-        [
-            *(sys.executable, "-c", PROGRAM, str(LIMIT), str(takes_all), json.dumps(ways)),
-            *map(str, paths),
-        ],
-        check=True,
-        timeout=100,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    )
+    words = PROGRAM, str(LIMIT), str(takes_all), json.dumps(ways), *paths
+    told = run_program([sys.executable, "-c", *words], check=True, cwd=tmp_path)
     found = map(json.loads, told.stdout.splitlines())
     return {how: each for (how, _), each in zip(ways, found, strict=True)}
 

@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 from damaged_videos import make_videos
+from programs import run_program
 from torch.utils.data import DataLoader
 
 import videoloader as vl
@@ -60,11 +60,10 @@ def paths(tmp_path_factory):
 
 
 def test_two_processes_that_skip_take_as_many_steps(paths, tmp_path):
-    arguments = [str(tmp_path / name) for name in ("store", "rank")] + [str(path) for path in paths]
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    subprocess.run(
-        [sys.executable, "-c", TRAINER, *arguments], check=True, timeout=100, env=environment
-    )
+    arguments = [tmp_path / name for name in ("store", "rank")] + paths
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
+    command = [sys.executable, "-c", TRAINER, *arguments]
+    run_program(command, check=True, timeout=100, env=environment)
     told = [json.loads((tmp_path / f"rank{rank}").read_text()) for rank in (0, 1)]
     assert told[0] == told[1]
     # Of rank 1's three batches the first two have nothing but videos that do not open.

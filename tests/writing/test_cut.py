@@ -4,7 +4,6 @@ import io
 import os
 import random
 import signal
-import subprocess
 import sys
 import tarfile
 import time
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from audio_files import make_signal, write_sound
 from corpus_files import corpus_files, has_reference, md5_of
+from programs import Program, run_program
 
 import videoloader as vl
 from videoloader.decoding.pictures.surface import Surface
@@ -361,12 +361,12 @@ def test_a_killed_cut_leaves_no_file_under_its_name(tmp_path):
     words = "import sys, videoloader as vl\nsource, path, preset = sys.argv[1:]\n"
     words += "vl.cut(source, path, 1, 89, quality=0, gop=1, options={'preset': preset})"
     command = [sys.executable, "-c", words, str(source), str(path)]
-    process = subprocess.Popen([*command, "placebo"])
+    process = Program([*command, "placebo"])
     while not (begun := list(tmp_path.glob("*.partial"))) or not begun[0].stat().st_size:
         assert process.poll() is None
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not path.exists()
-    subprocess.run([*command, "ultrafast"], check=True)
+    run_program([*command, "ultrafast"], check=True)
     assert len(vl.index_video(path)) == 88

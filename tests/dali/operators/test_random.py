@@ -1,11 +1,11 @@
 """Random operators: distributions, shapes, keys of draws, and what they refuse."""
 
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 import torch
+from programs import run_program
 from torch.utils.data import DataLoader, Dataset
 
 import videoloader
@@ -228,9 +228,7 @@ def test_a_forked_process_draws_other_numbers():
         "    if not child: os._exit(0)\n"
         "    os.waitpid(child, 0)\n"
     )
-    lines = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    ).stdout.split()
+    lines = run_program([sys.executable, "-c", code], check=True).stdout.split()
     assert len(lines) == 4
     assert lines[0] != lines[1]
     assert lines[2] == lines[3]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import python_sources as sources
 import torch
+from programs import Program
 
 from videoloader.dali import fn
 from videoloader.dali.pipeline import pipeline_def
@@ -384,9 +385,7 @@ print(*pipe._py_pool.pids(), flush=True)
 time.sleep(1000)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment
-    )
+    process = Program([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
     try:
         pids = list(map(int, process.stdout.readline().split()))
         assert len(pids) == 2

@@ -23,6 +23,8 @@ from videoloader.indexing.dataset import query_rows, write_part
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.video import Video
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 HOSTILE = (
     "</script><script>document.title = 'bad'</script>.mp4",
     "<img src=x onerror=\"document.title='bad'\">.mp4",

@@ -6,13 +6,14 @@ import pickle
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 import pytest
 import torch
+from programs import Program
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
@@ -20,6 +21,8 @@ from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
 from videoloader.machinery.workers.tasks import run_tasks
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 COUNT = 12
 
@@ -146,10 +149,10 @@ def test_a_job_that_is_killed_again_and_again_ends_with_the_same_file(folder, ou
     script.write_text(program)
     rng = random.Random(5)
     for _ in range(5):
-        job = subprocess.Popen([sys.executable, script, folder, out], start_new_session=True)
+        job = Program([sys.executable, script, folder, out], start_new_session=True)
         try:
             job.wait(timeout=rng.uniform(0.3, 1.2))
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
     vl.index_dataset(folder, out, workers=1)
@@ -217,6 +220,7 @@ def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
         ("00-crash.mp4", "the worker process died (signal SIGSEGV)", "WorkerDied"),
     ],
 )
+@pytest.mark.usefixtures("fresh_workers")
 def test_a_worker_that_hangs_or_dies_costs_its_video_only(
     folder, tmp_path, out, monkeypatch, name, told, kind
 ):

@@ -25,6 +25,8 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row, make_row, schema
 from videoloader.machinery.workers.tasks import run_tasks
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 COUNT = 6
 
 

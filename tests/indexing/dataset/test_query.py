@@ -20,6 +20,8 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset import count_by, query_rows, sql
 from videoloader.indexing.dataset.sql import Query, answer
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 pytest.importorskip("duckdb")
 
 ROWS = 9000
@@ -149,6 +151,7 @@ def test_what_is_no_condition_is_an_error_that_says_why(dataset, where, words):
         "(select length(string_agg(a.key || b.key)) from videos a, videos b) > 0",
     ],
 )
+@pytest.mark.usefixtures("fresh_workers")
 def test_no_condition_takes_more_time_or_memory_than_it_may(dataset, where, monkeypatch, tmp_path):
     monkeypatch.setattr(sql, "MEMORY", 1 << 30)
     monkeypatch.chdir(tmp_path)
@@ -159,6 +162,7 @@ def test_no_condition_takes_more_time_or_memory_than_it_may(dataset, where, monk
     assert not [*tmp_path.iterdir()]  # nothing was spilled
 
 
+@pytest.mark.usefixtures("fresh_workers")
 def test_counting_by_an_expression_takes_no_more_either(dataset):
     with pytest.raises(ArgumentError, match=r"more memory|took longer than 3 s|died"):
         count_by(dataset, "true", "length(repeat('x', 2000000000 + row::int))", time_limit=3)

@@ -2,12 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
+from subprocess import PIPE
 
 import pytest
+from programs import Program
 
 import videoloader as vl
 from videoloader.machinery.system import writing
@@ -49,9 +50,7 @@ def write(target, data=b"new"):
 def writer(tmp_path):
     """A process that writes a video, and its unfinished file."""
 
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, tmp_path / "a.mp4"], stdout=subprocess.PIPE
-    )
+    process = Program([sys.executable, "-c", WRITER, tmp_path / "a.mp4"], stdout=PIPE)
     assert process.stdout.readline() == b"begun\n"
     (partial,) = tmp_path.iterdir()
     yield process, partial
