@@ -93,6 +93,36 @@ def test_a_sampler_takes_its_frames_from_the_segment_alone(root, index, how, ind
     assert batch["sample"].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+def test_seconds_count_from_the_first_frame_and_times_by_the_clock_of_the_file(tmp_path, indexed):
+    videos = tmp_path / "videos"
+    videos.mkdir()
+    path = encode_video(videos / "late.ts", frames=100, fps=FPS, size=(128, 96))
+    begin = float(vl.index_video(path).boundaries[0])
+    assert begin > 1.5 / FPS
+    where = {"root": videos}
+    if indexed:
+        where = {"index": vl.index_dataset(videos, out=tmp_path / "set.parquet", workers=0)}
+
+    def pictures(rows, **options):
+        batch = load(vl.Segments(table(rows), **options), vl.UniformClip(3), labels="label")
+        return shown(batch["frames"][0])
+
+    row = ("late", 1.0, 2.0, "run")
+    on_the_clock = ("late", begin + 1.0, begin + 2.0, "run")
+    assert pictures([row], **where) == [25, 37, 49]
+    assert pictures([on_the_clock], unit="times", **where) == [25, 37, 49]
+    vl.transcode(videos, tmp_path / "made", gop=16, workers=0)  # whose frames begin at 0
+    assert pictures([row], root=tmp_path / "made") == [25, 37, 49]
+    behind = ("late", 4.5, 5.5, "run")
+    message = r"outside its video \(first row 0: 'late', 4\.5 to 5\.5, of 0 to 4 seconds\)"
+    with pytest.raises(ArgumentError, match=message):
+        vl.Segments(table([behind]), **where)
+    message = rf"'late', 0\.01 to 0\.02, of {begin:g} to {begin + 4:g} times\)"
+    with pytest.raises(ArgumentError, match=message):
+        vl.Segments(table([("late", 0.01, 0.02, "run")]), unit="times", **where)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_random_clips_stay_in_the_segment(root, seed):
     batch = load(vl.Segments(table(), root=root), vl.RandomClip(2, stride=3), seed=seed)

@@ -36,7 +36,8 @@ Before = Annotated[
     Path | None, typer.Option(help="Earlier data set index, to show what has changed since then.")
 ]
 SegmentUnit = Annotated[
-    str, typer.Option("--segment-unit", help="Unit of their starts and ends: seconds or frames.")
+    str,
+    typer.Option("--segment-unit", help="Unit of their starts and ends: seconds, times or frames."),
 ]
 
 

@@ -20,7 +20,7 @@ class Part(NamedTuple):
         row: of the table of segments.
         video: row of the video in its data set index, or its number in a list.
         begin, end: in the unit; infinite where it begins or ends with the video.
-        unit: `seconds` or `frames`.
+        unit: see `Segments`.
     """
 
     row: int
@@ -40,7 +40,7 @@ class Part(NamedTuple):
         if start >= stop:
             raise FrameRangeError(
                 f"{index.name}: has no frame of the segment from {self.begin:g} to {self.end:g} "
-                f"{self.unit}"
+                f"({self.unit})"
             )
         return int(start), int(stop)
 
@@ -53,4 +53,6 @@ def frame_ranges(
         firsts, stops = (each.clip(0, index.num_frames) for each in (begins, ends))
         return firsts.astype(np.int64), stops.astype(np.int64)
     low, high = index.boundaries[0], index.boundaries[-1] + 1
+    if unit == "seconds":  # from the first frame
+        begins, ends = begins + low, ends + low
     return ranges_between(begins.clip(low, high), ends.clip(low, high), index, name=index.name)

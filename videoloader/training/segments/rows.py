@@ -17,7 +17,7 @@ from videoloader.training.segments.values import NameFormat, RowFunction, of_row
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Unit: TypeAlias = Literal["seconds", "frames"]
+Unit: TypeAlias = Literal["seconds", "times", "frames"]
 
 _NAMES = {
     "video": (
@@ -47,7 +47,7 @@ class SegmentRows(NamedTuple):
         table: all of its columns.
         name: of the table, for messages.
         videos: name of the video of each row, text; null where there is none.
-        begins, ends: seconds or frames; infinite where there is no value.
+        begins, ends: in their unit; infinite where there is no value.
     """
 
     table: pa.Table
@@ -158,10 +158,10 @@ def _limits(
     *,
     missing: float,
 ) -> NDArray[np.float64]:
-    """The starts or ends of segments, in seconds or frames; `missing` where there is no value."""
+    """The starts or ends of segments, in their unit; `missing` where there is no value."""
     import pyarrow as pa
 
-    read = as_seconds if unit == "seconds" else as_frames
+    read = as_frames if unit == "frames" else as_seconds
     if isinstance(given, str):
         check_columns(table.column_names, [given], name)
         column, what = table[given], f"{name}: column {given!r}"

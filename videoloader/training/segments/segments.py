@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,14 @@ class Segments:
             else `key`, which tables of our own jobs have.
             Or a format of columns, such as `"{youtube_id}_{time_start:06d}.mp4"`; or a function
             that is called with each row, a dictionary, and returns the name.
-        start: name of the column of starts, by default `start`, `time_start` or the like: seconds,
-            as `times` of a batch has them, or text such as `1:02:03.5`; or with `unit="frames"`
-            frame numbers. Without a value the segment begins with the video. Or a function of a
-            row, such as `lambda row: row["segment"][0]`.
+        start: name of the column of starts, by default `start`, `time_start` or the like: numbers,
+            or text such as `1:02:03.5`. Without a value the segment begins with the video. Or a
+            function of a row, such as `lambda row: row["segment"][0]`.
         end: of that of ends, which are exclusive; likewise. Without a value, or behind the end of
             its video, a segment ends with the video.
-        unit: of starts and ends, `seconds` or `frames`. The frame on screen at the start is the
+        unit: of starts and ends: `seconds` from the first frame of the video, as players show
+            them; `times`, the seconds of the file's own clock, as `times` of a batch, which differ
+            where the first frame is not at 0; or `frames`. The frame on screen at the start is the
             first; the last one begins before the end.
         whole_videos: each row is all of its video, also if there are columns of starts and ends,
             which files that are trimmed already have. Videos are not opened for it.
@@ -99,7 +100,7 @@ class Segments:
         column_names: Sequence[str] | None = None,
         on_missing: Literal["raise", "skip"] = "raise",
     ) -> None:
-        one_of("unit", unit, ("seconds", "frames"))
+        one_of("unit", unit, get_args(Unit))
         one_of("on_missing", on_missing, ("raise", "skip"))
         if index is not None and root is not None:
             raise ArgumentError("give index or root to Segments, not both")
@@ -185,7 +186,7 @@ class Segments:
         """Whether a segment has one of some frames of its video; True where that is unknown."""
         index = self.index(number)
         if index is None:
-            return self._unit == "seconds" or any(
+            return self._unit != "frames" or any(
                 self._begins[number] <= frame < self._ends[number] for frame in frames
             )
         start, stop = self.scope(number, index)

@@ -71,6 +71,8 @@ def find_usable(
     codes = named.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     places = np.append(places, -1)[codes]
     spans = _spans_of(found, places, look=not whole_videos)
+    if unit == "seconds":  # from the first frame
+        spans = spans._replace(begins=np.zeros_like(spans.begins), ends=spans.ends - spans.begins)
     problems = _problems(places, rows, spans, unit)
     kept = np.flatnonzero(~np.logical_or.reduce([*problems.values()]))
     details = {}
@@ -79,8 +81,13 @@ def find_usable(
     if index is not None or root is not None:
         example = shown(found.item(0).key.rpartition("/")[2])
         details[_ABSENT] = f", among {len(found)} videos such as {example!r}"
+    lasts = spans.counts if unit == "frames" else spans.ends
+    if problems[_OUTSIDE].any():
+        place = places[problems[_OUTSIDE].argmax()]
+        first = 0 if unit == "frames" else spans.begins[place]
+        details[_OUTSIDE] = f", of {first:g} to {lasts[place]:g} {unit}"
     skipped = _told(problems, rows, on_missing, details)
-    last = (spans.counts if unit == "frames" else spans.ends)[places[kept]]
+    last = lasts[places[kept]]
     ends = rows.ends[kept]
     if count := np.count_nonzero(np.isfinite(ends) & (ends > last + _ROUNDED)):
         text = "%s: %d of %d segments end behind their video, and are cut there"
