@@ -236,9 +236,9 @@ def test_the_gain_is_that_of_plans_with_the_written_files(source, tmp_path):
 
 def test_a_prediction_that_is_no_gain_is_told_as_none():
     gain = Gain(3, before=2.0, predicted=4.5)
-    assert str(gain).endswith("2.0 before, at most 4.5 predicted")
+    assert str(gain).endswith("2.0 before, 4.5 predicted if no packet is left out")
     after = str(gain._replace(after=4.0))
-    assert after.endswith("at most 4.5 predicted, 4.0 after (no gain)")
+    assert after.endswith("4.5 predicted if no packet is left out, 4.0 after (no gain)")
 
 
 def test_odd_sides_become_even_where_the_encoder_needs_that(tmp_path):

@@ -275,6 +275,16 @@ def test_clips_at_a_rate_and_even_clips_are_samples_too(dataset, sampler):
     assert sorted((v, n) for batch in found for v, n, _ in batch) == expected
 
 
+def test_videos_too_short_for_a_clip_are_counted_in_the_log(dataset, caplog):
+    found = epoch_of(dataset, clips=vl.DenseClips(30), clips_per_video="all")
+    assert {video for batch in found for video, *_ in batch} == {0, 1, 3}
+    assert "2 of 5 videos are too short for a clip of DenseClips(count=30" in caplog.text
+    caplog.clear()
+    padded = epoch_of(dataset, clips=vl.DenseClips(30, partial=True), clips_per_video="all")
+    assert {video for batch in padded for video, *_ in batch} == {0, 1, 2, 3, 4}
+    assert not caplog.text
+
+
 def test_neighbours_cost_fewer_packets(dataset):
     options = {"clips": vl.DenseClips(4, step=2), "clips_per_video": "all", "batch_size": 8}
     planned = [

@@ -45,7 +45,8 @@ def index(
         list[str], typer.Argument(help="Folders, globs, lists (.txt), .tar, videos, URLs.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Parquet file to write; a table otherwise.")
+        Path | None,
+        typer.Option("--out", "-o", help="Parquet file to write. Without it, a table is printed."),
     ] = None,
     headers: Annotated[
         bool, typer.Option(help="Read packet headers too, to know what is disposable.")
@@ -174,7 +175,7 @@ def split(
 
 def join(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
-    table: Annotated[Path, typer.Argument(help="CSV or Parquet file, such as captions.")],
+    table: Annotated[Path, typer.Argument(help="CSV, JSON or Parquet file, such as captions.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
     on: Annotated[
         str, typer.Option(help="How the table names a video: by its path or its stem.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +18,8 @@ from videoloader.sampling.orders.sample_order import check_together
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.training.labels.label_values import VideoLabels
 from videoloader.training.sources import SampleVideos, rows_given
+
+_log = logging.getLogger(__name__)
 
 Weights: TypeAlias = "Sequence[float] | NDArray[Any] | Mapping[str, float] | Callable[[str], float]"
 """How often videos are drawn: a number for each video or row; or by key, a mapping or function."""
@@ -130,6 +133,11 @@ def _count_all(sampler: ClipSampler, videos: SampleVideos) -> NDArray[np.int64]:
         counts = np.array([_count(sampler, videos, number) for number in range(len(videos))])
     if not counts.any():
         raise ArgumentError(f"none of the {len(videos)} videos is long enough for {sampler}")
+    if short := np.count_nonzero(counts == 0):
+        text = (
+            "%d of %d videos are too short for a clip of %r, and left out; partial=True takes them"
+        )
+        _log.warning(text, short, len(videos), sampler)
     return counts
 
 

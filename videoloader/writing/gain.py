@@ -40,7 +40,7 @@ class Gain(NamedTuple):
     def __str__(self) -> str:
         parts = [f"packets a clip, mean of {self.videos} videos: {self.before:.1f} before"]
         if self.predicted is not None:
-            parts.append(f"at most {self.predicted:.1f} predicted")
+            parts.append(f"{self.predicted:.1f} predicted if no packet is left out")
         if self.after is not None:
             times = self.before / max(self.after, 1e-9)
             change = f"{times:.1f} times fewer" if times > 1 else "no gain"
