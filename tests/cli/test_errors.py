@@ -12,7 +12,7 @@ from videoloader.cli import app
 # What is typed, what the error says, and what it says no longer.
 TYPED = [
     ("index . -o x.parquet --check foo", "--check must be one of size, mtime, none", "check must"),
-    ("index . -o x.parquet --shard 5/2", "--shard must be (i, n)", " shard"),
+    ("index . -o x.parquet --shard 5/2", "--shard is one of 0/n to n-1/n", " shard"),
     ("join set.parquet captions.csv -o x.parquet", "and --missing 'drop' leaves", "missing="),
     ("join set.parquet captions.csv -o x.parquet", "; --on says what of a video", "; on= says"),
     ("join set.parquet captions.csv -o x.parquet --key foo", "; --key names the one", "key="),

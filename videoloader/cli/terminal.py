@@ -187,6 +187,6 @@ def as_rate(text: str) -> Fraction:
 def as_shard(text: str) -> tuple[int, int]:
     """The value of `--shard`."""
     part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal()):
-        raise ArgumentError(f"--shard is i/n, such as 0/4, got {text!r}")
+    if not (part.isdecimal() and parts.isdecimal() and int(part) < int(parts)):
+        raise ArgumentError(f"--shard is one of 0/n to n-1/n, such as 0/4, got {text!r}")
     return int(part), int(parts)
