@@ -78,6 +78,8 @@ def find_usable(
     details = {}
     if spans.errors:
         details[_UNREADABLE] = f", such as {next(iter(spans.errors.values()))}"
+        if index is None and root is None:
+            details[_UNREADABLE] += "; root= is the folder of videos that the table has by name"
     if index is not None or root is not None:
         example = shown(found.item(0).key.rpartition("/")[2])
         details[_ABSENT] = f", among {len(found)} videos such as {example!r}"
