@@ -80,17 +80,17 @@ class Loader(Closing):
     on `seed`, the epoch and its number alone: not on the batch size, ranks, workers, or where the
     run was resumed.
 
-    A batch is a dictionary. Type checkers see tensors under the names of ours, also where sizes
-    differ, and anything under those of columns:
+    A batch is a dictionary. For type checkers its values are tensors, also where sizes differ;
+    those of columns have any type:
 
-    - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
-      several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
-      or numbers of clips; then `frame_numbers`, `times` and `mask` are lists of (clips, F), too.
-    - `labels`: if there are any, else there is no such key; int64 (B,) of integers and classes,
-      float32 (B,) of floats, (B, K) of vectors.
+    - `frames`: tensor (B, ...) of clips in `layout`, on `device`; with samplers of several clips
+      (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes or numbers of clips
+      differ; then `frame_numbers`, `times` and `mask` are lists of (clips, F), too.
+    - `labels`: int64 (B,) of integers and classes, float32 (B,) of floats, (B, K) of vectors; no
+      such key without labels.
     - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
-      True where the frame that the sampler asked for stands, False where another one or the fill
-      value stands for it: past the end of a short video, and where a frame does not decode.
+      False where another frame or the fill value stands for the one that the sampler asked for:
+      past the end of a short video, and where a frame does not decode.
     - with `audio=True` `audio`: float32 (B, samples, channels) on the CPU, or
       (B, clips, samples, channels) with samplers of several clips: the sound of the time span of
       each clip, zeros behind those that are shorter, or a list where numbers of channels or clips
