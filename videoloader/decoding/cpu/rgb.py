@@ -7,11 +7,13 @@ chroma; told to be exact (ACCURATE_RND, FULL_CHR_H_INT) it takes 6.7 ms, or 2.8 
 with ACCURATE_RND alone 3.2 ms for an error of 3.4. Shrinking is swscale's, which is told where
 chroma lies: 0.6 ms from 1080p to 224x224, samples of 16 bits, where scaling to RGB takes 1.1 ms.
 
-On a Xeon (2 MB of second-level cache) a frame of 1080p takes 2.1 ms: the matrix 1.2, interleaving
-the planes 0.4, repeating chroma 0.4, Python 0.1. By planes, without interleaving first, it takes no
-less: adding, clipping, shifting and narrowing 16 bits in NumPy takes 0.4 ms a channel,
-`cv2.addWeighted` as long. The new code of swscale (FFmpeg 8.1, `flags=unstable`), which rounds
-once, takes 1.9 ms from 4:4:4, and has none for 4:2:0.
+On a Zen 4 (1 MB of second-level cache) a frame of 1080p takes 1.4 ms: the matrix 0.8, interleaving
+the planes 0.2, repeating chroma 0.15, the rest waiting for memory; swscale's own conversion takes
+0.64. By planes, without interleaving first, it takes no less: adding, clipping, shifting and
+narrowing 16 bits in NumPy takes 0.4 ms a channel; of two of the three terms, `cv2.addWeighted`
+takes 0.3 and a sum of quantized tensors in torch 0.5. The new code of swscale (FFmpeg 8.1,
+`flags=unstable`), which rounds once, takes 1.9 ms from 4:4:4 on a Xeon where the matrix and
+interleaving take 1.6, and has none for 4:2:0.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 _WHITE_16 = 65535.0
 # Pixels converted at a time. Half of them, whose samples fit the second-level cache (1 MB of a
-# Zen 4), take a tenth longer for a frame of 1080p (1.7 ms): a band costs 0.02 ms of calls.
+# Zen 4), take a tenth longer for a frame of 1080p: a band costs 0.02 ms of calls.
 _BAND = 1 << 18
 _CACHE_LINE = 64  # bytes
 
@@ -103,7 +105,7 @@ class RgbConverter:
         self._place: _Placed
         self._band_shapes: tuple[Any, ...] = ()  # of the memory below, in `_convert`
         self._pixels: NDArray[Any]
-        self._repeated: list[tuple[NDArray[Any], NDArray[Any]]]
+        self._repeated: list[NDArray[np.uint8]]
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, 3), which may be any view of its memory.
@@ -250,10 +252,7 @@ class RgbConverter:
         if shapes != self._band_shapes:
             self._pixels = self._memory("pixels", (band * down, width, CHANNELS), np.uint8)
             self._repeated = [
-                (
-                    self._memory(f"wide {name}", (band, plane.shape[1]), np.uint16),
-                    self._memory(f"tall {name}", (band, down, plane.shape[1] * across), np.uint8),
-                )
+                self._memory(f"repeated {name}", (band, down, plane.shape[1], across), np.uint8)
                 for name, plane in enumerate(chroma)
             ]
             self._band_shapes = shapes
@@ -262,7 +261,7 @@ class RgbConverter:
             planes = [luma[lines]]
             mixed = self._pixels[: len(planes[0])]
             for plane, memory in zip(chroma, self._repeated, strict=True):
-                shared = _repeat(plane[begin : begin + band], down, across, *memory)
+                shared = _repeat(plane[begin : begin + band], memory)
                 planes.append(shared[: len(mixed), :width])
             cv2.merge(planes if chroma else planes * CHANNELS, mixed)
             cv2.transform(mixed, matrix, rgb[lines])
@@ -346,9 +345,7 @@ class RgbConverter:
         return found
 
 
-def _repeat(
-    plane: NDArray[Any], down: int, across: int, wide: NDArray[np.uint16], tall: NDArray[np.uint8]
-) -> NDArray[Any]:
+def _repeat(plane: NDArray[Any], memory: NDArray[np.uint8]) -> NDArray[Any]:
     """Every sample of a plane of 8 bits for the pixels that share it, in memory that is given.
 
     Whole rows twice, in place of the rows of luma in two groups: OpenCV takes planes without gaps
@@ -356,16 +353,17 @@ def _repeat(
 
     Args:
         plane: (rows, columns).
-        down: how often each row comes.
-        across: how often each column comes.
-        wide: (rows, columns), or more rows.
-        tall: (rows, down, columns * across), or more rows.
+        memory: (rows, how often each comes, columns, how often each comes), or more rows.
     """
-    rows = len(plane)
-    if across == 2:
-        np.multiply(plane, np.uint16(257), out=wide[:rows], dtype=np.uint16)  # in both bytes
-        plane = wide[:rows].view(np.uint8)
-    if down == 2:
-        np.copyto(tall[:rows], plane[:, None])
-        plane = tall[:rows].reshape(rows * down, -1)
-    return plane
+    import cv2
+
+    _, down, columns, across = memory.shape
+    if down == across == 1:
+        return plane
+    repeated = memory[: len(plane)]
+    for row in range(down):
+        if across == 2:
+            cv2.merge([plane, plane], repeated[:, row])
+        else:
+            repeated[:, row, :, 0] = plane
+    return repeated.reshape(-1, columns * across)
