@@ -171,8 +171,24 @@ def test_keyframes_outside_the_segment_do_not_stand_for_its_frames(root, tmp_pat
     segments = vl.Segments(table(rows, ["path", "start", "end", "label"]), unit="frames")
     batch = load(segments, vl.UniformClip(3), snap="keyframe")
     assert batch["frame_numbers"].tolist() == [[24, 24, 36]]
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def clips(segments):
+        return fn.readers.video(
+            dataset=segments,
+            sampler=vl.UniformClip(3),
+            snap="keyframe",
+            enable_frame_num="sequence",
+        )
+
+    with clips(segments) as pipe:
+        frames, numbers = pipe.run()
+    assert np.asarray(numbers[0]).tolist() == [24, 24, 36]
+    assert [read_frame_number(frame) for frame in np.asarray(frames[0])] == [24, 24, 36]
     rows = [(str(path), 13, 20, 0)]
     segments = vl.Segments(table(rows, ["path", "start", "end", "label"]), unit="frames")
+    with clips(segments) as pipe, pytest.raises(vl.VideoError, match="no frame is a keyframe"):
+        pipe.run()
     with pytest.raises(ArgumentError, match="no frame is a keyframe"):
         load(segments, vl.UniformClip(3), snap="keyframe")
 
