@@ -201,8 +201,24 @@ def test_keyframes_outside_the_segment_do_not_stand_for_its_frames(root, tmp_pat
     segments = vl.Segments(table(rows, ["path", "start", "end", "label"]), unit="frames")
     batch = load(segments, vl.UniformClip(3), snap="keyframe")
     assert batch["frame_numbers"].tolist() == [[24, 24, 36]]
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def clips(segments):
+        return fn.readers.video(
+            dataset=segments,
+            sampler=vl.UniformClip(3),
+            snap="keyframe",
+            enable_frame_num="sequence",
+        )
+
+    with clips(segments) as pipe:
+        frames, numbers = pipe.run()
+    assert np.asarray(numbers[0]).tolist() == [24, 24, 36]
+    assert [read_frame_number(frame) for frame in np.asarray(frames[0])] == [24, 24, 36]
     rows = [(str(path), 13, 20, 0)]
     segments = vl.Segments(table(rows, ["path", "start", "end", "label"]), unit="frames")
+    with clips(segments) as pipe, pytest.raises(vl.VideoError, match="no frame is a keyframe"):
+        pipe.run()
     with pytest.raises(ArgumentError, match="no frame is a keyframe"):
         load(segments, vl.UniformClip(3), snap="keyframe")
 
@@ -630,7 +646,7 @@ def test_a_name_of_two_videos_is_an_error(root, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "long.mp4").symlink_to(root / "part0" / "long.mp4")
-    with pytest.raises(ArgumentError, match="'long' stands for"):
+    with pytest.raises(ArgumentError, match=r"'long' stands for .*; .* a function as video="):
         vl.Segments(table(ROWS[:1]), root=tmp_path)
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from videoloader.decoding.output import OutputFormat
 
 # Raise it where a request gets other pixels or another sound than before, or files another form.
-_FORMAT = 3
+_FORMAT = 4
 
 # After the frames: samples, channels, rate and clips of the sound. Then come the samples of each of
 # several clips, int64, and the sound, float32.

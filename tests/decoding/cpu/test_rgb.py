@@ -245,6 +245,38 @@ def test_chroma_stays_with_its_luma_where_a_crop_begins_between_its_samples(offs
     assert (part == whole[offset:, offset:][:20, :40]).all()
 
 
+@pytest.mark.parametrize("how", ["triangular", "bilinear", "nearest"])
+@pytest.mark.parametrize("siting", ["left", "center"])
+@pytest.mark.parametrize(
+    ("pixel_format", "options"),
+    [
+        ("yuv420p", {"dtype": "float32"}),
+        ("yuv420p", {"tone_map": "hable"}),
+        ("yuv422p", {"dtype": "uint16"}),
+        ("yuv420p10le", {}),
+        ("yuv444p10le", {"tone_map": "reinhard"}),
+    ],
+)
+def test_a_crop_without_resizing_is_that_part_of_the_picture(pixel_format, options, siting, how):
+    frame = av.VideoFrame(50, 38, pixel_format)
+    rng = np.random.default_rng(0)
+    for plane in frame.planes:
+        most = 1023 if pixel_format.endswith("10le") else 255
+        samples = rng.integers(0, most, plane.buffer_size // (1 + (most > 255)))
+        plane.update(samples.astype("<u2" if most > 255 else "u1").tobytes())
+    output = OutputFormat(interpolation=how, **options)
+    color = Color(matrix="bt2020nc", transfer="smpte2084", range="tv")
+    converter = RgbConverter(color, Orientation(), siting=siting, output=output)
+    whole = np.zeros((38, 50, 3), output.element)
+    converter.write(Surface(frame), whole)
+    for top, left, height, width in [(0, 0, 8, 8), (3, 5, 7, 9), (30, 42, 8, 8), (10, 8, 11, 20)]:
+        part = np.zeros((height, width, 3), output.element)
+        crop = (top, left, height, width)
+        converter.write(Surface(frame), part, View((height, width), crop))
+        expected = whole[top : top + height, left : left + width]
+        assert np.abs(part.astype(float) - expected).max() <= 0.01, crop  # floats: of 16 bits
+
+
 class Steep(Gradient):
     def samples(self, x, y):
         x, y = np.broadcast_arrays(x, y)

@@ -250,6 +250,7 @@ class Resampler:
 
 _BY_SWSCALE = {"triangular": "bilinear", "bicubic": "bicubic"}  # its name of the filter
 _KEPT = 16  # geometries
+_TAPS = 4  # samples that bicubic interpolation takes, at most
 
 
 def _make_room(kept: dict[Any, Any]) -> None:
@@ -263,15 +264,11 @@ class _Graph:
     def __init__(
         self, picture: Planar, box: Box, size: tuple[int, int], siting: Siting, flags: str
     ) -> None:
-        above, before = box.top % picture.down, box.left % picture.across
-        below = -(box.top + box.height) % picture.down
-        behind = -(box.left + box.width) % picture.across
-        whole = Box(
-            box.top - above,
-            box.left - before,
-            min(box.height + above + below, picture.box.height - box.top + above),
-            min(box.width + before + behind, picture.box.width - box.left + before),
-        )
+        # Without resizing, pixels at the border of a crop lie between samples inside and outside.
+        beside = _TAPS // 2 if box[2:] == size else 0
+        top, height = _in_samples(box.top, box.height, picture.box.height, picture.down, beside)
+        left, width = _in_samples(box.left, box.width, picture.box.width, picture.across, beside)
+        whole = Box(top, left, height, width)
         is_shrunk = size[0] * 2 <= box.height and size[1] * 2 <= box.width
         target = {"yuv": "yuv444p16le", "rgb": "gbrp16le", "gray": "gray16le"}[picture.kind]
         steps = []
@@ -285,7 +282,7 @@ class _Graph:
                 ("format", target),
             ]
             steps += [
-                _crop(Box(above, before, box.height, box.width)),
+                _crop(Box(box.top - top, box.left - left, *box[2:])),
                 _scale(None, box, size, siting, flags),
             ]
         else:
@@ -308,6 +305,22 @@ class _Graph:
         scaled = _directly(self._graph.vpull())
         assert scaled is not None, "the formats asked for are planar"
         return scaled.planes
+
+
+def _in_samples(begin: int, length: int, end: int, step: int, beside: int) -> tuple[int, int]:
+    """Start and length of whole samples of chroma, in pixels.
+
+    Args:
+        begin: first pixel.
+        length: of the part, in pixels.
+        end: of the picture.
+        step: pixels that share a sample.
+        beside: samples on each side of the part, if samples are shared.
+    """
+    more = beside * step if step > 1 else 0
+    first, last = begin - begin % step - more, begin + length
+    last += -last % step + more
+    return max(first, 0), min(last, end) - max(first, 0)
 
 
 def _crop(box: Box) -> tuple[str, str]:

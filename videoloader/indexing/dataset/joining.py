@@ -148,8 +148,17 @@ def find_rows(paths: pa.Array, known: pa.Array, on: On) -> NDArray[np.int64]:
     return found
 
 
-def rows_once(paths: pa.Array, known: pa.Array, on: On, where: str) -> NDArray[np.int64]:
+def rows_once(
+    paths: pa.Array, known: pa.Array, on: On, where: str, *, argument: str = "on"
+) -> NDArray[np.int64]:
     """`find_rows`, where no row may stand for two videos by path or stem.
+
+    Args:
+        paths: of the videos, text.
+        known: the keys, text, each once.
+        on: what of a video is searched.
+        where: the keys are, for the message.
+        argument: that may be a function instead, for the message.
 
     Raises:
         ArgumentError: one does.
@@ -163,7 +172,7 @@ def rows_once(paths: pa.Array, known: pa.Array, on: On, where: str) -> NDArray[n
         raise ArgumentError(
             f"{where}: {known[int(found[later])].as_py()!r} stands for "
             f"{shown(paths[int(other)].as_py())} and {shown(paths[int(later)].as_py())}; write "
-            "more of their paths, or give a function as on="
+            f"more of their paths, or give a function as {argument}="
         )
     return found
 

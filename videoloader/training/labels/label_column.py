@@ -128,7 +128,8 @@ def _names(
 
     keys = [*known]
     places = pa.array(paths, pa.string())
-    rows = rows_once(places, pa.array(keys, pa.string()), on, where)
+    argument = "on" if advice else "labels"
+    rows = rows_once(places, pa.array(keys, pa.string()), on, where, argument=argument)
     missing = np.flatnonzero(rows < 0)
     if len(missing):
         example = f", such as {keys[0]!r}" if keys else ""

@@ -124,7 +124,7 @@ def _find(
     places = np.full(len(names), -1)
     left = np.arange(len(names))
     while len(left):  # again for names of videos that have a longer one as well
-        rows = rows_once(paths, names.take(pa.array(left)), "path", name)
+        rows = rows_once(paths, names.take(pa.array(left)), "path", name, argument="video")
         numbers = np.flatnonzero(rows >= 0)
         if not len(numbers):
             break

@@ -280,7 +280,7 @@ class _Decoding:
         with blamed_on(index.name):
             frames = clip.selection.frames(index)
             if given.get("snap") == "keyframe":
-                frames = snap_to_keyframes(frames, index.keyframes, index.name)
+                frames = snap_to_keyframes(frames, clip.selection.keyframes(index), index.name)
             outputs = clip.selection.outputs(index, frames)
             displayed = index.orientation.displayed((index.height, index.width))
             form = DecodedForm.of(displayed, given)

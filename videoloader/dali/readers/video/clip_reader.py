@@ -127,6 +127,11 @@ class _Clip:
         frames, _ = pad_frames(wanted, index.num_frames, mode, start=start, stop=stop, name=name)
         return frames
 
+    def keyframes(self, index: VideoIndex) -> NDArray[np.int64]:
+        """The keyframes in the range of a file list or segment."""
+        start, stop = self.reader.scopes.scope(self.reader.clips.video(self.number), index)
+        return index.keyframes[(index.keyframes >= start) & (index.keyframes < stop)]
+
     def sound(self, index: VideoIndex) -> tuple[SoundSpan, ...]:
         """The spans that are heard with the frames."""
         wanted, (start, stop), _ = self._wanted(index)

@@ -248,6 +248,10 @@ class _Frames:
         wanted = _wanted_frames(index, **{**self.arguments, "pad_mode": outside}, name=self.name)
         return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
 
+    def keyframes(self, index: VideoIndex) -> NDArray[np.int64]:
+        """All keyframes."""
+        return index.keyframes
+
     def sound(self, index: VideoIndex) -> None:
         """None: this decoder has no output of sound."""
 

@@ -102,6 +102,10 @@ class _Sequence:
             return np.where(frames < index.num_frames, frames, FILLED)
         return frames[frames < index.num_frames]
 
+    def keyframes(self, index: VideoIndex) -> NDArray[np.int64]:
+        """All keyframes."""
+        return index.keyframes
+
     def sound(self, index: VideoIndex) -> None:
         """None: this input has no output of sound."""
 

@@ -85,6 +85,9 @@ class Selection(Protocol):
     def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted: numbers inside the video, or `FILLED`."""
 
+    def keyframes(self, index: VideoIndex) -> NDArray[np.int64]:
+        """Numbers of the keyframes that `snap` may give, ascending."""
+
     def sound(self, index: VideoIndex) -> Sequence[SoundSpan] | None:
         """Time spans of the sound, if decoding gives sound; None for the spans of the frames."""
 
