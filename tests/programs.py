@@ -97,9 +97,11 @@ class Program(subprocess.Popen):
         """The exit code, when it has ended."""
         with self._lock:
             if self.returncode is None:
-                if not select.select([self._server], [], [], timeout)[0]:
-                    raise TimeoutExpired(self.args, timeout)
-                self.returncode = int(self._server.recv(32))
+                self._server.settimeout(timeout)
+                try:
+                    self.returncode = int(self._server.recv(32))
+                except (TimeoutError, BlockingIOError):
+                    raise TimeoutExpired(self.args, timeout) from None
                 self._server.close()
         return self.returncode
 
@@ -222,7 +224,6 @@ def preload():
     import videoloader.dali.fn
 
     assert vl.Loader, vl.Video
-    assert len(os.listdir("/proc/self/task")) == 1
     gc.collect()
     gc.freeze()
     PRELOADED.update(sys.modules.keys() - before)
