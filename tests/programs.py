@@ -97,7 +97,7 @@ class Program(subprocess.Popen):
         """The exit code, when it has ended."""
         with self._lock:
             if self.returncode is None:
-                self._server.settimeout(timeout)
+                self._server.settimeout(timeout and max(timeout, 0))
                 try:
                     self.returncode = int(self._server.recv(32))
                 except (TimeoutError, BlockingIOError):
