@@ -46,8 +46,9 @@ DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
 MODULES ?=
 
-# Two workers more than processors: many tests wait for processes of their own.
-WORKERS = -n $(shell echo $$(($$(nproc) + 2)))
+# Two workers more than processors: many tests wait for processes of their own. Those without work
+# take tests from the others: the slow ones stand together, and would be the last of one worker.
+WORKERS = -n $(shell echo $$(($$(nproc) + 2))) --dist worksteal
 
 # Tests of the core's pure layers: they start no process and decode little.
 QUICK := tests/sampling tests/codecs videoloader/errors.py videoloader/sampling videoloader/codecs

@@ -17,6 +17,8 @@ from videoloader.datasets.report.browse import BrowseServer
 from videoloader.decoding import batch_decoder
 from videoloader.machinery.workers import tasks
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 COMMANDS = {each.callback.__name__: each for each in app.registered_commands}
 EXAMPLES = {name: each.epilog.split("\n\n")[1:] for name, each in COMMANDS.items()}
 FOR_PEOPLE = {"browse", "demo"}  # commands without --json

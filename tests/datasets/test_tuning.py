@@ -17,6 +17,8 @@ from videoloader.demo.videos import encode_video
 from videoloader.errors import VideoError
 from videoloader.machinery.runtime.run_stats import Work
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SIZE = (160, 96)
 KINDS = {
     "one long GOP": ("libx264", {"x264-params": "threads=1:keyint=120:scenecut=0:bframes=0"}),

@@ -2,12 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from subprocess import PIPE, TimeoutExpired
 
 import pytest
+from programs import Program
 
 SCRIPT = """
 import sys, time
@@ -28,12 +29,8 @@ print("ready", flush=True)
 @contextmanager
 def start(script):
     """A process that runs a script, and does not outlive the test."""
-    with subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    command = [sys.executable, "-c", script]
+    with Program(command, stdout=PIPE, stderr=PIPE, text=True, whole_end=True) as process:
         try:
             yield process
         finally:
@@ -80,16 +77,13 @@ for code in (0, 3, 0, 3):
 
 
 def test_an_interpreter_that_ends_while_the_threads_start_ends_quietly():
-    with subprocess.Popen(
-        [sys.executable, "-c", AT_ONCE],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+    command, options = [sys.executable, "-c", AT_ONCE], {"start_new_session": True}
+    with Program(
+        command, stdout=PIPE, stderr=PIPE, text=True, whole_end=True, **options
     ) as process:
         try:
             out, err = process.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise
     assert (out, err) == (2 * "0\n3\n", "")

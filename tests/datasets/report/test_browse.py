@@ -32,6 +32,8 @@ from videoloader.indexing.dataset.listing import find_items
 from videoloader.machinery.system.address import local_path
 from videoloader.sources.source import Source
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 @pytest.fixture
 def server(tmp_path):

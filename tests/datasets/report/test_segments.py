@@ -16,6 +16,8 @@ from videoloader.datasets.report.page import write_report
 from videoloader.demo.videos import encode_video
 from videoloader.errors import ArgumentError
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 TABLE = {
     "video": ["1", "0", "1", "gone", "bad"],
     "start": [1.0, 0.0, 0.0, 0.0, 0.0],
