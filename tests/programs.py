@@ -4,12 +4,9 @@ An interpreter that imports torch takes 2 s of processor time, a fork and its en
 and `run_program` stand in for `subprocess.Popen` and `subprocess.run`. Their command is
 `sys.executable`, options `-W` with an action and a category, then `-c` and code, `-m` and a module,
 or a script. Arguments, folder, environment, open files, process id, signals and exit code are as in
-a process of its own. At the end of a program only what is its own is freed; pass `whole_end=True`
-where a test is about the end of an interpreter, which takes 0.2 s more.
-
-Use `subprocess` where a test is about the import of what `preload` imports, the start of an
-interpreter, limits that it starts with, children of the process that runs the test, or variables
-that are read when a library is imported.
+a process of its own. Use `subprocess` where a test is about the import of what `preload` imports,
+the start or the end of an interpreter, limits that it starts with, children of the process that
+runs the test, or variables that are read when a library is imported.
 
 The server is this file as a script. The process that starts a run of tests starts it too, and the
 workers of pytest-xdist find its socket in their environment. It imports at the first request, and
@@ -62,7 +59,6 @@ class Program(subprocess.Popen):
         pass_fds=(),
         process_group=-1,
         start_new_session=False,
-        whole_end=False,
     ):
         assert command[0] == sys.executable
         self.args, self.returncode, self._lock = command, None, threading.RLock()
@@ -74,7 +70,6 @@ class Program(subprocess.Popen):
             "descriptors": [0, 1, 2, *pass_fds],
             "process_group": process_group,
             "new_session": start_new_session,
-            "whole_end": whole_end,
         }
         with ExitStack() as ours:
             files = [0 if stdin is None else stdin]
@@ -230,7 +225,7 @@ def preload():
 
 
 def keep_preloaded():
-    """At the end of a program free only what is its own.
+    """At the end of a program free what is its own: to free the libraries takes 0.2 s.
 
     Their modules stay, and no destructors of C++ are called after the interpreter has ended.
     """
@@ -252,8 +247,6 @@ def become(request, files):
         os.setsid()
     if request["process_group"] >= 0:
         os.setpgid(0, request["process_group"])
-    if request["whole_end"]:
-        atexit.unregister(keep_preloaded)
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

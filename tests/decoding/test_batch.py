@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import subprocess
 import sys
 import tarfile
 import threading
@@ -12,7 +13,6 @@ import av
 import numpy as np
 import pytest
 import torch
-from programs import run_program
 
 import videoloader as vl
 from videoloader.decoding.opening.index_cache import IndexCache, KeptIndexes
@@ -492,7 +492,9 @@ def test_no_process_is_left_when_the_interpreter_ends(demo_folder):
         "children = open(f'/proc/self/task/{os.getpid()}/children').read()\n"
         "print(children)\n"
     )
-    done = run_program([sys.executable, "-c", program], check=True, whole_end=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
     children = done.stdout.split()
     assert len(children) == 2
     assert not [pid for pid in children if os.path.exists(f"/proc/{pid}/exe")]

@@ -2,13 +2,12 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from subprocess import PIPE, TimeoutExpired
 
 import pytest
-from programs import Program
 
 SCRIPT = """
 import sys, time
@@ -29,8 +28,12 @@ print("ready", flush=True)
 @contextmanager
 def start(script):
     """A process that runs a script, and does not outlive the test."""
-    command = [sys.executable, "-c", script]
-    with Program(command, stdout=PIPE, stderr=PIPE, text=True, whole_end=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         try:
             yield process
         finally:
@@ -77,13 +80,16 @@ for code in (0, 3, 0, 3):
 
 
 def test_an_interpreter_that_ends_while_the_threads_start_ends_quietly():
-    command, options = [sys.executable, "-c", AT_ONCE], {"start_new_session": True}
-    with Program(
-        command, stdout=PIPE, stderr=PIPE, text=True, whole_end=True, **options
+    with subprocess.Popen(
+        [sys.executable, "-c", AT_ONCE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             out, err = process.communicate(timeout=60)
-        except TimeoutExpired:
+        except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise
     assert (out, err) == (2 * "0\n3\n", "")

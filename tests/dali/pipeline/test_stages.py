@@ -1,6 +1,7 @@
 import concurrent.futures.thread
 import gc
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -9,7 +10,6 @@ from contextlib import contextmanager
 
 import pytest
 import torch
-from programs import run_program
 
 from videoloader.dali.pipeline.run.pool import sample_pool
 from videoloader.errors import ArgumentError
@@ -446,7 +446,9 @@ runner.next()
 
 @pytest.mark.parametrize(("end", "code"), [("pass", 0), ("raise SystemExit(3)", 3)])
 def test_an_interpreter_that_ends_beside_a_runner_ends_quietly(end, code):
-    done = run_program([sys.executable, "-c", SCRIPT.format(end=end)], whole_end=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(end=end)], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
