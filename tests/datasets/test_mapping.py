@@ -312,6 +312,7 @@ def test_values_keep_their_types(dataset, tmp_path, values, kind):
             vl.errors.ArgumentError,
             "several types",
         ),
+        (lambda _: {"x": {}}, {}, vl.errors.ArgumentError, "values that Parquet cannot hold .*'x'"),
         (count_frames, {"size": 8}, vl.errors.ArgumentError, "size is of clips"),
         (count_frames, {"sise": 8}, TypeError, "sise"),
         (

@@ -13,6 +13,7 @@ from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.indexing import PacketFlags, VideoIndex, index_video
 from videoloader.indexing.packets import packet_table
 from videoloader.sampling import frames_at_times
+from videoloader.sampling.times import frames_between
 
 TIME_BASES = [
     Fraction(1, ticks) for ticks in (600, 1000, 10240, 12800, 15360, 16000, 30000, 60000, 90000)
@@ -200,6 +201,13 @@ def test_frames_with_damaged_timestamps_are_found_by_them():
     assert frames_at_times([0.39], index).tolist() == [2]
     with pytest.raises(FrameRangeError, match=r"nearest frame is 1 at 0\.4 s"):
         frames_at_times([0.39], index, nearest=True, tolerance=1e-4)
+
+
+def test_a_range_of_damaged_timestamps_ends_behind_the_frame_on_screen():
+    index = make_index([0, 40, 20, 10, 60, 50], Fraction(1, 100), order=np.arange(6))
+    for frame, begin in enumerate([0, 0.4, 0.2, 0.1, 0.6, 0.5]):
+        assert frames_between(0, begin + 0.05, index) == (0, frame + 1)
+        assert frames_between(0, begin, index) == (0, max(frame, 1))
 
 
 def test_the_tolerance_holds_for_the_frame_that_is_given():

@@ -110,6 +110,9 @@ def write_rows(
         names: of columns that are there even where no video has them.
         has_frames: whether rows have the frames of clips.
         metadata: of the file.
+
+    Raises:
+        ArgumentError: columns do not go together, or are none of Parquet.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -148,7 +151,14 @@ def write_rows(
             }
             yield _completed(table, schema, facts)
 
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+    try:
+        writer = pq.ParquetWriter(target, schema, compression="zstd")
+    except pa.ArrowNotImplementedError as error:
+        raise ArgumentError(
+            f"the function returns values that Parquet cannot hold ({error}); return others, such "
+            "as text"
+        ) from error
+    with writer:
         write_groups(writer, tables())
 
 

@@ -143,6 +143,8 @@ def ranges_between(
     is_outside = (first >= len(starts)) | (stop < 0)
     is_inside = (stop >= 0) & (stop < len(starts))
     places = stop[is_inside]
+    if video.order_in_time is not None:
+        places = np.argsort(video.order_in_time)[places]  # in order of time, as `starts`
     tick = video.time_base.numerator / video.time_base.denominator
     after = np.asarray(ends, dtype=np.float64)[is_inside] - starts[places]
     stop[is_inside] += after > _windows(places, starts, tick)

@@ -10,6 +10,7 @@ import sys
 import tarfile
 from pathlib import Path
 from subprocess import TimeoutExpired
+from urllib.parse import quote
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
+from videoloader.machinery.system.address import local_path
 from videoloader.machinery.workers.tasks import run_tasks
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
@@ -276,6 +278,17 @@ def test_lists_globs_and_files_name_the_same_videos(folder, tmp_path):
                 find_items([wrong])
     with pytest.raises(vl.errors.UnsupportedError, match="ftp"):
         vl.index_video("ftp://host/clip.mp4")
+
+
+@pytest.mark.parametrize("name", [b"#a.mp4", b" a.mp4 ", b"a\nb.mp4", b"s/a\xff.mp4", b"a%20.mp4"])
+def test_a_list_has_any_path_percent_encoded(folder, tmp_path, name):
+    path = os.fsencode(tmp_path) + b"/" + name
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    shutil.copy(find_items(folder)[0].path, path)
+    (tmp_path / "list.txt").write_text(f"file:{quote(name)}\n")
+    with vl.index_dataset(tmp_path / "list.txt", tmp_path / "set.parquet", 0) as dataset:
+        assert len(dataset.errors) == 0
+        assert os.path.samefile(local_path(dataset.item(0).path), path)
 
 
 def test_shards_merge_to_the_whole(folder, tmp_path, expected):

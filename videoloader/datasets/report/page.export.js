@@ -6,8 +6,13 @@ function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
+function asLine(path) { // a line of a list is stripped, and with # it is a comment
+  const isLine = !/^[#\s\x1c-\x1f\x85]|[\s\x1c-\x1f\x85]$|[\r\n]/.test(path);
+  return isLine ? path : `file:${path.split("/").map(encodeURIComponent).join("/")}`;
+}
+
 function paths() { // below the root of the data set
-  return Array.from(order, (row) => `${value(columns[0], row)}\n`);
+  return Array.from(order, (row) => `${asLine(value(columns[0], row))}\n`);
 }
 
 function csv() {

@@ -28,7 +28,7 @@ from videoloader.machinery.system.address import (
 )
 from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.faults import unreadable
-from videoloader.sources.items import Item, local_item
+from videoloader.sources.items import Item, local_item, unquoted
 from videoloader.sources.lists import check_length, lines_of
 from videoloader.sources.opening import open_archive, open_source
 from videoloader.sources.source import Fingerprint
@@ -71,7 +71,8 @@ def find_items(
     """The videos in folders, globs, text lists, tar archives, paths and URLs, each once.
 
     A text list (`.txt`, `.list`, `.lst`) has one path or URL per line, relative to its own folder;
-    blank lines and lines that begin with `#` are skipped. A list at a URL may not name `file://`
+    blank lines and lines that begin with `#` are skipped, and a path behind `file:` is
+    percent-encoded, such as `file:%23a.mp4` for `#a.mp4`. A list at a URL may not name `file://`
     URLs. A URL that ends with a slash means all videos and archives under it; a URL of a store
     (`s3://bucket/prefix`) needs no slash. Files that are named explicitly may have any suffix.
     Hidden files and folders in folders, archives and stores, whose names begin with a dot, are
@@ -386,7 +387,7 @@ def _listed(path: Path) -> Iterator[str]:
             yield place
             continue
         check_length(place, where)
-        whole = absolute_path(path.parent / place)
+        whole = absolute_path(path.parent / unquoted(place))
         if _has_more_than_a_path(entry) and not os.path.exists(whole):
             raise FormatError(
                 f"{where}: {shown(entry)!r} is a path and something behind it; a list has one path "
