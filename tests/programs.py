@@ -118,7 +118,8 @@ class Program(subprocess.Popen):
     def send_signal(self, number):
         """Send a signal, unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has ended, and its exit code is on its way
+                os.kill(self.pid, number)
 
     def __exit__(self, *_):
         for file in (self.stdout, self.stderr):
