@@ -12,7 +12,7 @@ import pytest
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
-from videoloader.indexing import PacketFlags, open_source
+from videoloader.indexing import PacketFlags, index, open_source
 from videoloader.indexing.index import decode_index, encode_index
 from videoloader.indexing.payloads import PacketReader
 
@@ -213,3 +213,14 @@ def test_only_frames_have_times(clip):
     assert index.seconds(np.array([-1, 0])).tolist() == [-1, 0]
     with pytest.raises(IndexError):
         index.seconds(np.array([len(index)]))
+
+
+def test_links_to_one_file_are_told_apart_without_their_tables(tmp_path, monkeypatch):
+    first = encode_video(tmp_path / "0.mp4", size=(64, 48), frames=8)
+    for number in range(1, 20):
+        (tmp_path / f"{number}.mp4").hardlink_to(first)
+    found = [vl.index_video(tmp_path / f"{number}.mp4") for number in range(20)]
+    assert found[0] == vl.index_video(first)
+    monkeypatch.setattr(index, "_same_table", None)  # fails if it is called
+    assert found[0] != found[1]
+    assert len({hash(each) for each in found}) > 10

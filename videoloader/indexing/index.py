@@ -369,12 +369,12 @@ class VideoIndex:
             return self is other
         mine, theirs = (dict(index.__getstate__()) for index in (self, other))
         del mine["traits"], theirs["traits"]
-        return all(
-            _same_table(mine.pop(name), theirs.pop(name)) for name in ("packets", "order")
-        ) and bool(mine == theirs)
+        tables = [(mine.pop(name), theirs.pop(name)) for name in ("packets", "order")]
+        return mine == theirs and all(_same_table(*pair) for pair in tables)
 
     def __hash__(self) -> int:
-        return hash((self.fingerprint, self.codec, self.stream, len(self.packets)))
+        # With the name: links to one file have the same state, and comparing indexes takes long.
+        return hash((self.name, self.fingerprint, self.codec, self.stream, len(self.packets)))
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields, without cached properties."""
