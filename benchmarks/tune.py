@@ -8,6 +8,7 @@ times as fast the loader becomes, predicted and measured, and how far apart thes
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -86,15 +87,11 @@ def main() -> None:
     options = parser.parse_args()
     footage.make_all([name.partition(".")[0] for name in options.only])
     print(f"{'videos':16} {'clips':8} {'change':36} {'clips/s':>8} {'predict.':>8} {'measured':>8}")
-    rows = [
-        row
-        for name in options.only
-        for kind in CLIPS
-        for row in measure(name, kind, options.seconds)
-    ]
-    if options.json:
-        result = {"machine": machine(("av", "torch", "numpy")), "rows": rows}
-        (RESULTS / f"tune-{today()}.json").write_text(json.dumps(result, indent=1) + "\n")
+    result: dict[str, Any] = {"machine": machine(("av", "torch", "numpy")), "rows": []}
+    for name, kind in itertools.product(options.only, CLIPS):
+        result["rows"] += measure(name, kind, options.seconds)
+        if options.json:  # each time, since all takes half an hour
+            (RESULTS / f"tune-{today()}.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":
