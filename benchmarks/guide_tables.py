@@ -14,6 +14,7 @@ def guides() -> dict[str, dict[str, str]]:
         "curation": {"scenes": scenes(), "duplicates": duplicates()},
         "training/foundation-models": {"epoch start": epoch_start()},
         "training/shared-clips": {"shared clips": shared_clips()},
+        "training/stats": {"tune": tune()},
         "many-nodes": {"many nodes": many_nodes()},
         "object-stores": {"object stores": object_stores()},
         "several-gpus": {"several GPUs": several_gpus()},
@@ -141,6 +142,27 @@ def shared_clips() -> str:
         f"on {_cores(found)} with other work ({links}, with `--shared`):"
     )
     return f"{intro}\n\n{as_table(['samples', '', 'processor time a clip'], rows)}"
+
+
+def tune() -> str:
+    """What `tune` predicts of transcoding, beside what it gives."""
+    links, found = _source("tune", "tune")
+    rows = [
+        [
+            *(row["videos"], row["clips"], f"`{row['change']}`"),
+            *(f"{row['clips_per_second']:.1f}", f"{row['predicted']:.2f}"),
+            *(f"{row['measured']:.2f}", f"{100 * row['apart']:+.0f} %"),
+        ]
+        for row in found["rows"]
+    ]
+    intro = (
+        f"Predicted and measured on {_cores(found)} ({links}): how many times as fast a loader "
+        "becomes. Where files become much smaller and frames are spread over the video, the "
+        "prediction is too high: it counts packets, but then they cost little. *random* is `RandomClip(16, stride=4)`, *uniform* is "
+        "`UniformClip(8)`; 48 videos of 10 s, batches of 4, size 112."
+    )
+    head = ["videos", "clips", "change", "clips/s before", "predicted", "measured", "apart"]
+    return f"{intro}\n\n{as_table(head, rows)}"
 
 
 def many_nodes() -> str:
