@@ -198,7 +198,7 @@ def test_the_code_of_the_readme_runs(folder):
 
 
 def test_the_figures_of_the_documentation_are_the_measured_ones():
-    program = "import tables; pages = tables.pages(); assert len(pages) == 10; "
+    program = "import tables; pages = tables.pages(); assert len(pages) == 11; "
     program += "assert all(path.read_text() == text for path, text in pages.items())"
     run("-c", program, cwd=ROOT / "benchmarks")
 
