@@ -38,7 +38,7 @@ _PARTS = 15  # of a whole measurement, for its progress and its time
 _READS = 64  # reads by which storage is measured
 _MOST_READ = 1 << 26  # bytes of one of them
 _WATCHED = 16  # videos for which the packets of clips are counted
-_PIECES = 6  # videos from which pieces are cut and encoded
+_PIECES = 6  # videos; a piece of each is cut out and encoded
 _GOPS = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOSTLY = 0.5  # share of the training loop's time; if `transform` takes more, it is the limit
 _FEWER = 0.9  # packets after transcoding over those before; above, only a smaller size is a reason
@@ -105,7 +105,6 @@ class _Tuner:
     def __init__(self, bench: Bench, videos: SampleVideos, step: float | None, note: Note) -> None:
         self._bench, self._videos, self._step, self._note = bench, videos, step, note
         self._options = bench.options
-        self._speeds: list[float] = []  # rates of the loader as given, one after another
         self._done = 0
 
     def run(self) -> Tuning:
@@ -114,7 +113,7 @@ class _Tuner:
         self._bench.run()
         self._tell("the loader as given")
         self._base = base = self._bench.run()
-        self._speeds.append(base.rate)
+        self._speed = base.rate  # of the loader as given, when it ran last
         self._batch_size = self._options.get("batch_size") or base.size
         self._tell("storage")
         self._storage = self._bytes_per_second(base.each("bytes"))
@@ -132,15 +131,15 @@ class _Tuner:
             self._tell(f"pieces of videos, transcoded with gop={GOP}")
             pieces = [self._videos.item(number) for number in self._spread(_PIECES)]
             plan = {gop: watch.packets_at(gop) for gop in _GOPS}
+            clips = base.each("used") / frames  # that a sample has; plans are for one clip
             for encoded in encode_pieces(self._bench, pieces):
-                clips = base.each("used") / frames  # of a sample, of which the plan counts one
-                packets = clips * encoded.packets(plan[GOP], frames)
-                gops = gops or {
+                packets = {
                     gop: clips * encoded.packets(planned, frames) for gop, planned in plan.items()
                 }
+                gops = gops or packets
                 # Only for fewer packets, or smaller pictures; else it costs quality for nothing.
-                if encoded.shorter is not None or packets < _FEWER * base.each("packets"):
-                    tried.append(self._transcoded(encoded, packets))
+                if encoded.shorter is not None or packets[GOP] < _FEWER * base.each("packets"):
+                    tried.append(self._transcoded(encoded, packets[GOP]))
         self._note(_PARTS, _PARTS, "")
         better = [each for each in tried if _is_better(each, given)]
         return Tuning(
@@ -201,12 +200,13 @@ class _Tuner:
         return "transform" if base.transformed > _MOSTLY else base.limit
 
     def _rate(self, trial: Trial) -> float:
-        """The rate of a trial just done, had the machine been as fast as for the loader as given.
+        """The rate of a trial that has just ended, without what the machine's speed changed.
 
-        Machines are not steady: the loader as given runs again, so it ran before and after.
+        The speed of machines changes. So the loader as given runs again, and the trial is compared
+        with its runs before and after.
         """
-        self._speeds.append(self._bench.run().rate)
-        return trial.rate * self._base.rate / max(float(np.mean(self._speeds[-2:])), 1e-9)
+        before, self._speed = self._speed, self._bench.run().rate
+        return trial.rate * self._base.rate / max((before + self._speed) / 2, 1e-9)
 
     def _measured(self, change: str, trial: Trial, note: str = "") -> Advice:
         """The rate of a loader that ran, with files that have to be read from storage."""
