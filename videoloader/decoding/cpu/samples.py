@@ -76,7 +76,10 @@ class Planar:
 
     @property
     def planes(self) -> list[NDArray[Any]]:
-        """The planes, views of the frame; made anew each time, which scaling does not need."""
+        """The planes as arrays in the memory of the frame.
+
+        They are made at each access: swscale, which most pictures go through, takes the frame.
+        """
         planes = Surface(self.frame).planes
         return [planes[number] for number in self.numbers]
 
@@ -245,7 +248,7 @@ class Resampler:
             luma = _luma_places(box, size, how, self._mirrored)
             maps = [luma, *[_chroma_places(luma, picture, self._siting)] * 2]
             self._maps[key] = maps
-        return list(_pick(picture, maps, how)), 8 if picture.planes[0].dtype == np.uint8 else 0
+        return list(_pick(picture, maps, how)), 8 if picture.depth <= 8 else 0
 
 
 _BY_SWSCALE = {"triangular": "bilinear", "bicubic": "bicubic"}  # its name of the filter
