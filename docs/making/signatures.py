@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _SHOWN = 5  # parameters of a folded signature
-_LONG = 8  # parameters from which on it is folded
+_LONG = 8  # parameters of the shortest signature that is folded
 
 
 def shown_parameters(parameters: Sequence[tuple[str, bool]], examples: str) -> list[str]:

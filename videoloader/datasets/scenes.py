@@ -82,9 +82,10 @@ def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
 
 
 class _Looks:
-    """Thumbnails of a video, of which the last ones are kept.
+    """Reads thumbnails of a video, and keeps the last ones.
 
-    GOPs have the frames around their border in common; to decode them again takes a whole GOP.
+    The frames around the border of two GOPs are looked at for both of them. Decoding them a second
+    time takes a whole GOP.
     """
 
     def __init__(self, video: Video) -> None:

@@ -88,9 +88,9 @@ class Loader(Closing):
       differ; then `frame_numbers`, `times` and `mask` are lists of (clips, F), too.
     - `labels`: int64 (B,) of integers and classes, float32 (B,) of floats, (B, K) of vectors; no
       such key without labels.
-    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
-      False where another frame or the fill value stands for the one that the sampler asked for:
-      past the end of a short video, and where a frame does not decode.
+    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool, True
+      for frames that the sampler asked for. It is False for the frame or fill value that replaces
+      one past the end of a short video, or one that does not decode.
     - with `audio=True` `audio`: float32 (B, samples, channels) on the CPU, or
       (B, clips, samples, channels) with samplers of several clips: the sound of the time span of
       each clip, zeros behind those that are shorter, or a list where numbers of channels or clips
