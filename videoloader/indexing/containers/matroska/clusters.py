@@ -32,9 +32,10 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
 CHUNK = 1 << 19  # bytes to read at once
-# The same of a large local file: where blocks are smaller than this, and where they are larger. A
-# read lets go of the interpreter, so that of many threads each waits for the others at every read.
-_FAR, _NEAR = 1 << 16, 1 << 12
+# The same of a large local file, if the next block begins near, or far. A read lets go of the
+# interpreter, so that of many threads each waits for the others at every read.
+_MORE, _LESS = 1 << 17, 1 << 12
+_NEAR = 1 << 15  # bytes behind those that were read
 SAMPLE = 64  # blocks to find before it is decided how to read a file
 SMALL = 6000  # average bytes up to which reading all of a file is faster than a read a block
 _MAX_TIME = 1 << 52
@@ -85,7 +86,7 @@ class _Scan:
         self._base = 0
         self._view = b""  # bytes from `_base` on
         is_large = source.is_local and source.size > CHUNK  # a small file is read at once
-        self._ahead = _FAR if is_large else CHUNK
+        self._ahead = _MORE if is_large else CHUNK
         self._found: list[int] = []  # blocks in the view: their offsets in it
         self._parts: list[tuple[Ints, Bytes]] = []  # offsets and first bytes of earlier blocks
         self._count = 0  # earlier blocks
@@ -141,7 +142,7 @@ class _Scan:
         if not self._source.is_local or count < SAMPLE:
             return False
         is_sparse = self._walked > count * SMALL
-        self._ahead = _FAR if is_sparse else CHUNK
+        self._ahead = _MORE if is_sparse else CHUNK
         return is_sparse
 
     def _clusters(self, ranges: Ints) -> None:
@@ -295,8 +296,8 @@ class _Scan:
         left = len(self._view) - place
         if place < 0 or (left < HEAD and position + left < self._source.size) or left < 0:
             self._keep()
-            is_near = self._ahead == CHUNK or position - self._base < 2 * _FAR
-            ahead = self._ahead if is_near else _NEAR
+            is_far = self._ahead != CHUNK and not -_NEAR < left <= 0
+            ahead = _LESS if is_far else self._ahead
             self._base, place = position, 0
             self._view = self._source.read_up_to(position, ahead)
         return place
