@@ -107,6 +107,11 @@ def shows_earlier(packet: bytes) -> bool:
     return False
 
 
+def is_plain(packet: bytes) -> bool:
+    """Whether it is plain that a VP9 packet is one frame, shown, of the size of a reference."""
+    return len(packet) > 0 and packet[-1] & 0xE0 != 0xC0 and _takes_size(packet)
+
+
 def count_joinable(lasts: Iterable[int]) -> int:
     """How many VP9 packets, with these last bytes, one superframe has room for; at least one."""
     frames = [last % SUPERFRAME + 1 if last & 0xE0 == 0xC0 else 1 for last in lasts]
@@ -118,7 +123,12 @@ def join_frames(packets: Iterable[bytes]) -> bytes:
     packets = [packet for packet in packets if packet]
     if len(packets) < 2:
         return b"".join(packets)
-    frames = [frame for packet in packets for frame in _frames(packet) if frame]
+    frames: list[bytes] = []
+    for packet in packets:
+        if packet[-1] & 0xE0 == 0xC0:
+            frames += filter(None, _frames(packet))
+        else:
+            frames.append(packet)
     width = -(-max(map(len, frames)).bit_length() // 8)
     marker = bytes([0xC0 | width - 1 << 3 | len(frames) - 1])
     sizes = b"".join(len(frame).to_bytes(width, "little") for frame in frames)

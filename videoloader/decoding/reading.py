@@ -80,7 +80,7 @@ def read_frames(
             chunk = replace(request, frames=np.arange(first, last))
             return _frames(decoder.begin([chunk], [video], output, rules, together=False).finish())
 
-        edges = pairwise(_edges(frames, lambda: most))
+        edges = pairwise(_edges(frames, lambda: most, _GROWTH))
         if threads == 1:
             return (decode(*chunk) for chunk in edges)
         return _one_ahead(decode, edges)
@@ -129,27 +129,32 @@ def _frames(batch: ClipBatch) -> Iterator[torch.Tensor]:
         raise failures[0].error
 
 
-def _edges(frames: range, most: Callable[[], int], cuts: Sequence[int] = ()) -> Iterator[int]:
+def _edges(
+    frames: range, most: Callable[[], int], growth: int, cuts: Sequence[int] = ()
+) -> Iterator[int]:
     """Where chunks begin and end; each is as long as the one before, or a multiple.
 
     Args:
         frames: of all chunks.
         most: gives the largest number of frames of a chunk.
+        growth: largest multiple of the one before.
         cuts: frames with which a chunk has to begin.
     """
     count, place = 1, frames.start
     while place < frames.stop:
         yield place
         place = min([place + count, *(cut for cut in cuts if cut > place)])
-        count = max(count, min(_GROWTH * count, most()))
+        count = max(count, min(growth * count, most()))
     yield frames.stop
 
 
 def _by_gpu(reader: GpuReader, frames: range) -> Generator[Iterator[torch.Tensor], None, None]:
     """Decode chunks on a GPU, which always has work: `_AHEAD` are begun before one is given."""
+    from videoloader.decoding.nvdec.reader import GROWTH
+
     begun: deque[BegunChunk] = deque()
     try:
-        for chunk in pairwise(_edges(frames, lambda: reader.most, reader.cuts)):
+        for chunk in pairwise(_edges(frames, lambda: reader.most, GROWTH, reader.cuts)):
             try:
                 begun.append(reader.begin(*chunk))
             except VideoError:

@@ -64,6 +64,7 @@ def chunks_of(monkeypatch):
 
     def chunks_of(count):
         monkeypatch.setattr(reading, "_edges", lambda frames, *_: _edges(frames, count))
+        monkeypatch.setattr(reader, "GROWTH", 1)
 
     return chunks_of
 
@@ -107,6 +108,25 @@ def test_a_chunk_takes_one_call(open_video, fake_gpu, chunks_of, demo_folder, na
     video = open_video(demo_folder / name)
     assert numbers(video) == list(range(len(video)))
     assert len(fake_gpu.calls) <= math.ceil(len(video) / 25) + 2  # the first one, and the end
+
+
+@pytest.mark.parametrize("name", ["h264.mp4", "hevc.mp4"])
+def test_the_first_frame_takes_small_calls_and_the_whole_few(
+    open_video, demo_folder, name, monkeypatch
+):
+    calls, feed = [], hardware_decoder._ShownOrder.feed
+
+    def counting(order, packets):
+        calls.append(len(packets))
+        return feed(order, packets)
+
+    monkeypatch.setattr(hardware_decoder._ShownOrder, "feed", counting)
+    video = open_video(demo_folder / name)
+    assert numbers(video) == list(range(len(video)))
+    assert calls[0] <= 4
+    # Few for the first frame, then one or two for 16 more, for 64 more and for the rest.
+    assert len(calls) <= 8
+    assert sum(calls) == len(video)
 
 
 @pytest.mark.parametrize("has_headers", [False, True])
@@ -448,7 +468,7 @@ def test_errors_of_the_driver_are_ours_and_the_cpu_goes_on(open_video, gops, mon
 
     def failing(decoder, packet):
         calls.append(packet)
-        if len(calls) > 12:
+        if len(calls) > 3:
             raise RuntimeError("the driver is confused")
         return decode_call(decoder, packet)
 

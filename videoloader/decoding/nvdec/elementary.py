@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -12,7 +12,13 @@ from videoloader.codecs.hevc import sequence as hevc
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.records import parameter_sets, setup_units
 from videoloader.codecs.registry import codec_of
-from videoloader.codecs.vpx import SUPERFRAME, count_joinable, join_frames, shows_earlier
+from videoloader.codecs.vpx import (
+    SUPERFRAME,
+    count_joinable,
+    is_plain,
+    join_frames,
+    shows_earlier,
+)
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import Packets
@@ -74,14 +80,15 @@ class ElementaryStream:
         packets = payloads if isinstance(payloads, Packets) else Packets.of(payloads)
         if self._length_size:
             return _START_CODE.join((b"", *self._units(packets)))
-        if self._codec.stated_sizes is not None:
-            for packet in packets:
-                self._check_sizes(self._codec.stated_sizes, packet)
         if self._codec.has_superframes:
-            if any(map(shows_earlier, packets)):
+            whole = [*packets]
+            unusual = [packet for packet in whole if not is_plain(packet)]
+            self._check_sizes(unusual)
+            if any(map(shows_earlier, unusual)):
                 reason = "a packet shows an earlier frame, which NVDEC does not give"
                 raise UnsupportedError(f"{self._index.name}: {reason}")
-            return join_frames(packets)
+            return join_frames(whole)
+        self._check_sizes(packets)
         stream = b"".join(packets)
         self._check_stream(stream)
         return stream
@@ -120,11 +127,13 @@ class ElementaryStream:
                 stop = stream.find(_START_CODE[1:], start)
                 self._check(stream[start : stop if stop >= 0 else None])
 
-    def _check_sizes(self, stated: Callable[[bytes], list[tuple[int, int]]], packet: bytes) -> None:
-        """Check the sizes in the frame headers of a packet."""
-        index = self._index
+    def _check_sizes(self, packets: Iterable[bytes]) -> None:
+        """Check the sizes in the frame headers of packets, if the codec states any there."""
+        index, stated = self._index, self._codec.stated_sizes
+        if stated is None:
+            return
         try:
-            found = stated(packet)
+            found = [size for packet in packets for size in stated(packet)]
         except FormatError as error:
             raise UnsupportedError(f"{index.name}: {error}") from error
         for width, height in found:

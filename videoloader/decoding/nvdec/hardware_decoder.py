@@ -8,7 +8,7 @@ frames are identified by the original timestamps, and counted in between.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from ctypes import c_char_p, c_void_p
 from typing import Any, NoReturn
@@ -41,6 +41,7 @@ _READ_AHEAD = 256  # packets to read from the file at a time
 _SMALL = 640 * 480  # pixels of a picture that NVDEC decodes sooner than Python reads its header
 _LEAST_BYTES = 1 << 17  # to read at first where a video is read on
 _BEHIND = 48  # packets to feed behind a run; decoders hold back fewer frames
+_FIRST = 4  # packets of a call, where fewer frames are wanted: the first one soon comes out
 
 # A timestamp has three bit fields: number of the run, rank of the frame in it, and low bits for
 # interpolation by the parser.
@@ -118,6 +119,7 @@ class Feeder:
         run: the first, or the only one.
         piece: maximum bytes of the surfaces that one call may return.
         reads_on: whether further runs follow, see `leads_to`.
+        step: frames that a later run has at least, or a divisor of that.
     """
 
     def __init__(
@@ -128,11 +130,12 @@ class Feeder:
         *,
         piece: int = MAX_CALL_BYTES,
         reads_on: bool = False,
+        step: int = 1,
     ) -> None:
         self._decoder = decoder
         self._index = index
-        self._most = max(1, min(MAX_CALL, piece // surface_bytes(index)))
-        self._reads_on = reads_on
+        self._most = self._room = max(1, min(MAX_CALL, piece // surface_bytes(index)))
+        self._reads_on, self._step = reads_on, step
         self._stream = ElementaryStream(index)
         self._begin = self._next = int(run.packets[0])
         self._end = self._section_end(index) if reads_on else self._begin
@@ -141,7 +144,8 @@ class Feeder:
         packets = self._numbers if reads_on else run.packets
         self._order = _ShownOrder(index, packets, decoder.runs)
         self._last_frame = min(run.frames.tolist()) - 1
-        self._last_packet, self._length = -1, 0  # of a run: packet of its last frame, frames
+        self._last_packet = -1  # of the last frame of a run
+        self._begins: list[int] = []  # packets that begin a call
         self._tagged: set[int] = set()  # packets that began a call
         self._held: list[tuple[int, Any]] = []
         self._fetched = Packets.of([])  # packets from `_next` on
@@ -178,7 +182,10 @@ class Feeder:
         """
         before = self._last_frame
         self._last_frame, self._last_packet = _last(run)
-        self._length = self._last_frame - before
+        if self._reads_on:
+            length = self._last_frame - before
+            self._begins = self._order.ends(self._last_packet, max(length, self._step))
+            self._most = min(self._room, max(2 * length, _FIRST))
         missing = set(run.frame_packets.tolist())
         yield self._wanted(self._held, missing)
         if self._reads_on and not missing:
@@ -228,9 +235,9 @@ class Feeder:
         """
         index = self._index
         stop = min(int(run.packets[-1]) + 1 + _BEHIND, self._end)
-        if self._next == self._begin:
+        first = int(run.frames.min())
+        if self._next == self._begin and (first or self._begin):
             feed = PacketFeed(index, source)
-            first = int(run.frames.min())
             packets = index.frame_packets[first:]
             later = np.flatnonzero((packets >= self._begin) & (packets < stop))
             window = plan_run(index, self._begin, stop - 1, first + later, packets[later])
@@ -268,14 +275,12 @@ class Feeder:
         if not self.counts.packets and has_film_grain(self._index, payloads):
             raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
         numbers = packets.tolist()
-        begins: list[int] = []
-        if self._reads_on:
-            begins = self._order.ends(numbers, self._last_packet, self._length)
-        start, last_leading = 0, self._order.last_leading
+        begins, start, last_leading = self._begins, 0, self._order.last_leading
         while start < len(numbers):
             stop = start + (1 if numbers[start] <= last_leading else self._most)
-            if begins:
-                stop = min([stop, *begins[bisect_right(begins, start) :][:1]])
+            next_begin = bisect_right(begins, numbers[start])
+            if next_begin < len(begins):
+                stop = min(stop, bisect_left(numbers, begins[next_begin]))
             part = payloads.some(slice(start, stop))
             stop = start + self._stream.count_joinable(part)
             yield numbers[start:stop], self._stream.join(part.some(slice(stop - start)))
@@ -340,22 +345,17 @@ class _ShownOrder:
         rank = ranks[0] if ranks[0] >= 0 else len(self._packets)
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
 
-    def ends(self, packets: list[int], last: int, length: int) -> list[int]:
-        """Positions in `packets` at which a call should begin: there a run ends, or may end.
+    def ends(self, last: int, length: int) -> list[int]:
+        """Packets with which a call should begin, ascending: there a run ends, or may end.
 
         Args:
-            packets: to search.
             last: packet of the last frame of the current run.
             length: frames that each later run is expected to have; the last may have fewer.
         """
-        ranks, final = self._ranks, len(self._packets) - 1
-        first = ranks.get(last, final + 1)  # behind all, if other extradata apply to it
-        found = ((place, ranks.get(packet, -1)) for place, packet in enumerate(packets))
-        return [
-            place
-            for place, rank in found
-            if rank >= first and ((rank - first) % length == 0 or rank == final)
-        ]
+        first = self._ranks.get(last)
+        if first is None:  # other extradata apply to it
+            return []
+        return sorted({*self._packets[first::length], self._packets[-1]})
 
     def identify(self, timestamps: list[int]) -> list[int]:
         """Packets of the next output frames: by timestamps that are ours, else the next in order.

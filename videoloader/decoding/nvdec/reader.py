@@ -31,6 +31,7 @@ Settle = Callable[[list[Future[Any]], object, "torch.cuda.Stream | None"], None]
 
 # A chunk costs the interpreter as much as some small frames, so it has many.
 MOST, LARGE = 64, 100 << 20  # frames and bytes of a chunk
+GROWTH = 16  # of the second chunk over the first, which has one frame
 
 
 class GpuReader:
@@ -77,6 +78,7 @@ class GpuReader:
         self._frame_bytes = max(given, CHANNELS * clip.index.height * clip.index.width)
         self._readers, self._room = readers, room
         readers.add(self)
+        self._reading.step = min(GROWTH, self.most)
 
     @property
     def most(self) -> int:
@@ -100,13 +102,11 @@ class GpuReader:
             UnsupportedError: a GPU does not decode them.
         """
         clip, index, count = self._clip, self._clip.index, last - first
-        # Lists, not arrays: a NumPy call in a thread that was just woken takes 10 to 20 us.
-        packets = index.frame_packets[first:last].tolist()
-        begin = min(index.seek_packets[first:last].tolist())
-        end = max(index.end_packets[first:last].tolist())
-        order = sorted(zip(packets, range(first, last), strict=True))
-        frame_packets, frames = np.array(order).T
-        run = Run(self._numbers[begin : end + 1], frames, frame_packets)
+        # Few calls of NumPy: one in a thread that was just woken takes 10 to 20 us.
+        packets = index.frame_packets[first:last]
+        order = packets.argsort()
+        begin, end = index.seek_packets[first:last].min(), index.end_packets[first:last].max()
+        run = Run(self._numbers[begin : end + 1], order + first, packets[order])
         is_fit = self._is_whole and index.packets["flags"][begin] & np.uint16(PacketFlags.KEY)
         if not is_fit and (reason := unfit_reason(run, index)):
             raise UnsupportedError(f"{index.name}: {reason}")
@@ -114,7 +114,7 @@ class GpuReader:
             memory = self._allocate(self._output.clip_shape(count, clip.view.slot))
         rows = self._described(memory)[:count].copy()
         rows["destination"] += np.uint64(memory.data_ptr())
-        places = {packet: (row,) for row, packet in enumerate(packets)}
+        places = {packet: (row,) for row, packet in enumerate(packets.tolist())}
         own = index, clip.source, run, rows, places, self._converter
         job = NvdecJob(*own, piece=MAX_READ_BYTES, reading=self._reading, memory=memory)
         return BegunChunk(job, memory, self._submit, self._settle)

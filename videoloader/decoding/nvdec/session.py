@@ -49,6 +49,7 @@ class Reading:
         is_begun: whether a second call has followed on the first one, which is decoded by itself.
         is_busy: whether one of its jobs is being done.
         is_over: no job follows.
+        step: frames that a later job has at least, or a divisor of that.
     """
 
     source: weakref.ref[Source]
@@ -57,6 +58,7 @@ class Reading:
     is_begun: bool
     is_busy: bool = False
     is_over: bool = False
+    step: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -221,8 +223,10 @@ class Session:
             self.decoder.decode(b"", 0)
         self.decoder.begin(job.index, job.needs)
         self._is_empty = False
-        reads_on = job.reading is not None
-        return Feeder(self.decoder, job.index, job.run, piece=job.piece, reads_on=reads_on)
+        own = self.decoder, job.index, job.run
+        if job.reading is None:
+            return Feeder(*own, piece=job.piece)
+        return Feeder(*own, piece=job.piece, reads_on=True, step=job.reading.step)
 
     def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
         """Convert the wanted surfaces of one call, with one launch if the table has room."""
