@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from footage import DATA, VIDEOS, Reference, make_all
-from gpu_contenders import CASES, CEILING, CONTENDERS, OURS, Work, measure
+from gpu_contenders import CASES, CEILING, COMPILED, CONTENDERS, OURS, Work, measure
 from gpu_goals import judge, share
 from machine import RESULTS, environment, link_ffmpeg, machine, today
 from rich.console import Console
@@ -177,7 +177,7 @@ def run_all(
             chosen = [work for work in works if work.case in CONTENDERS[contender].cases]
             if not chosen or (name != "h264-1080p" and not CONTENDERS[contender].all_videos):
                 continue
-            found = measure_apart(contender, chosen, busy=contender == OURS)
+            found = measure_apart(contender, chosen, busy=contender in (OURS, COMPILED))
             if "error" in found:
                 print(f"{name}: {contender}: {found['error']}", file=sys.stderr)
             results[name][contender] = found

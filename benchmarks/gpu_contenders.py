@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from compiled_loop import use_it
 from footage import Reference, Verdict
 from gpu_ceiling import measure_ceiling, measure_one_engine
 from serve import busy_thread
@@ -26,6 +27,7 @@ SIDE = 224
 MEAN = (123.675, 116.28, 103.53)
 STD = (58.395, 57.12, 57.375)
 OURS = "videoloader"
+COMPILED = "videoloader, compiled loop"
 CEILING = "NVDEC alone"
 CASES = ("sequential", "clips", "uniform", "first")
 _SMALL = (180, 320)  # of the pictures that are judged
@@ -111,6 +113,24 @@ class Ours(Contender):
 
         with vl.Video(path, device=work.device) as video:
             return video[number]
+
+
+class CompiledLoop(Ours):
+    """Ours with a loop in C++ over the packets of a run; needs `g++`, see compiled_loop.py."""
+
+    runs_on_cpu = False
+
+    def sequential(self, work: Work, see: See | None) -> None:
+        use_it()
+        super().sequential(work, see)
+
+    def clips(self, work: Work) -> list[Any]:
+        use_it()
+        return super().clips(work)
+
+    def first(self, path: str, number: int, work: Work) -> Any:
+        use_it()
+        return super().first(path, number, work)
 
 
 class TorchCodec(Contender):
@@ -422,6 +442,7 @@ class Ceiling(Contender):
 CONTENDERS: dict[str, Contender] = {
     CEILING: Ceiling(),
     OURS: Ours(),
+    COMPILED: CompiledLoop(),
     "torchcodec": TorchCodec(),
     "PyNvVideoCodec SimpleDecoder": SimpleDecoder(),
     "PyNvVideoCodec ThreadedDecoder": ThreadedDecoder(),

@@ -8,7 +8,7 @@
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). All
 contenders get the same files, each with pictures of its own, in one process, in turn. An epoch has
-8 batches or more, with further names of these files, so no clips of a batch share a video. `mix`
+32 batches or more, with further names of these files, so no clips of a batch share a video. `mix`
 has files of all kinds that NVDEC decodes, in turn. On a GPU the ceiling is NVDEC alone: packets a
 second of the clips of some epochs, through its decoders, no picture touched, over the packets that
 the measured clips need. That of the mix is the one of its parts one by one. `beside a step` adds a
@@ -47,6 +47,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from compiled_loop import use_it
 from footage import DATA, KINDS, distinct
 from gpu import gpu
 from gpu_ceiling import is_decoded, measure_ceiling, packets_of
@@ -66,7 +67,7 @@ STD = (58.395, 57.12, 57.375)
 PACKAGES = ("videoloader", "torchcodec", "PyNvVideoCodec", "cupy-cuda13x", "torch", "numpy", "av")
 SAMPLER = vl.RandomClip(COUNT, stride=STRIDE)
 SIZE = 16  # of a batch
-EPOCH = 8  # batches at least: a `Loader` decodes nothing ahead across the end of an epoch
+EPOCH = 32  # batches at least: a `Loader` decodes nothing ahead across the end of an epoch
 WORKERS = 2  # of a DataLoader
 SHARED = 4  # clips of a video
 CEILING = 8, 6  # files, and clips of each, that the ceiling of a kind is measured with
@@ -388,7 +389,8 @@ def measure(
     batches = (CONTENDERS | SHARING)[name](case)
     difference = case.difference(*next(batches))
     right = difference <= (OTHER_FRAMES if "torchcodec" in name else 0.0)
-    list(itertools.islice(batches, EPOCH))
+    for _ in itertools.islice(batches, EPOCH):
+        pass
     used = processor_time()
     alone = seconds_a_batch(batches, count, repetitions)
     clips = case.batch_size * count * repetitions
@@ -423,9 +425,12 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, action="append")
     parser.add_argument("--batches", type=int, default=14, help="timed at a time; of 16 clips")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--compiled", action="store_true", help="as compiled_loop.py says")
     parser.add_argument("--no-step", action="store_true", help="leave out the training step")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
+    if arguments.compiled:
+        use_it()
     kind = "shared-clips" if arguments.shared else "training"
     folder = Path(os.environ.get("OUT", RESULTS))
     out = arguments.out or folder / f"{kind}-{today()}.json"
