@@ -242,9 +242,10 @@ class Session:
             self._launch(job.targets, rows[some], surfaces[some], tiles, job.converter)
 
     def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> list[int]:
-        """GPU addresses of surfaces."""
+        """GPU addresses of the surfaces of a call."""
         shape = surface_shape(index)
-        for packet, frame in frames:
+        # Sizes do not change and change back within a call: the headers in it say the same size.
+        for packet, frame in (frames[0], frames[-1]):
             if tuple(frame.shape) != shape:
                 raise UnsupportedError(
                     f"{index.name}: packet {packet} became a surface of {tuple(frame.shape)}, "
