@@ -297,15 +297,19 @@ def test_a_file_has_one_index_however_it_is_read(tmp_path, monkeypatch, sample):
         expected = sorted(packet.pts for packet in container.demux(video=0) if packet.size)
     monkeypatch.setattr(clusters, "SAMPLE", sample)
     found = []
-    for small, chunk in (
-        (0, 1 << 18),
-        (1 << 40, 1 << 18),
-        (1 << 40, 64),
-        (1 << 40, 24),
-        (300, 1000),
+    for small, chunk, more, less, near in (
+        (0, 1 << 18, 1 << 17, 1 << 12, 1 << 15),
+        (1 << 40, 1 << 18, 1 << 17, 1 << 12, 1 << 15),
+        (1 << 40, 64, 64, 64, 0),
+        (1 << 40, 24, 24, 24, 0),
+        (300, 1000, 2000, 32, 100),
+        (0, 1000, 500, 24, 300),
     ):
         monkeypatch.setattr(clusters, "SMALL", small)
         monkeypatch.setattr(clusters, "CHUNK", chunk)
+        monkeypatch.setattr(clusters, "_MORE", more)
+        monkeypatch.setattr(clusters, "_LESS", less)
+        monkeypatch.setattr(clusters, "_NEAR", near)
         found.append(vl.index_video(path))
     assert found[0].pts.tolist() == expected
     assert all(index == found[0] and index.exactness == "tables" for index in found)
