@@ -187,6 +187,21 @@ def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_fol
         pool.submit(jobs[:1])[0].result()
 
 
+def test_a_size_that_changes_within_a_call_is_refused(pool, demo_folder, monkeypatch):
+    _, jobs = jobs_of(demo_folder / "h264.mp4", [[*range(8)]])
+    decode_call = FakeDecoder.Decode
+
+    def changing(decoder, packet):
+        frames = decode_call(decoder, packet)
+        if len(frames) > 1:
+            frames[-1].shape = 2, 2
+        return frames
+
+    monkeypatch.setattr(FakeDecoder, "Decode", changing)
+    with pytest.raises(UnsupportedError, match="changes its size"):
+        pool.submit(jobs[:1])[0].result()
+
+
 def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
     monkeypatch.setattr(nvdec_session, "_TABLE_ROWS", 16)
     clips = [list(range(90)), list(range(0, 90, 2)), [5, 5, 5]]
