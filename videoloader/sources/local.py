@@ -22,9 +22,7 @@ from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.sources.source import Fingerprint, Source, rows_at
 
 _GATHERED = 1 << 12  # places whose bytes are read together
-# Gaps up to this many bytes are read through instead of starting a new read, at which a thread lets
-# go of the interpreter and waits for it.
-_NEAR = 1 << 14
+_NEAR = 1 << 12  # gaps up to this many bytes are read through instead of starting a new read
 
 # Kinds of files that are not regular: reading them blocks, or never ends.
 _KINDS = {

@@ -41,7 +41,7 @@ _READ_AHEAD = 256  # packets to read from the file at a time
 _SMALL = 640 * 480  # pixels of a picture that NVDEC decodes sooner than Python reads its header
 _LEAST_BYTES = 1 << 17  # to read at first where a video is read on
 _BEHIND = 48  # packets to feed behind a run; decoders hold back fewer frames
-_FIRST = 4  # packets of a call, where fewer frames are wanted: the first one soon comes out
+_FIRST = 4  # packets of a call for a single frame, so that it comes soon
 
 # A timestamp has three bit fields: number of the run, rank of the frame in it, and low bits for
 # interpolation by the parser.

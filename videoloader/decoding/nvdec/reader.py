@@ -104,7 +104,7 @@ class GpuReader:
         clip, index, count = self._clip, self._clip.index, last - first
         # Few calls of NumPy: one in a thread that was just woken takes 10 to 20 us.
         packets = index.frame_packets[first:last]
-        order = packets.argsort()
+        order = packets.argsort(kind="stable")
         begin, end = index.seek_packets[first:last].min(), index.end_packets[first:last].max()
         run = Run(self._numbers[begin : end + 1], order + first, packets[order])
         is_fit = self._is_whole and index.packets["flags"][begin] & np.uint16(PacketFlags.KEY)

@@ -296,7 +296,7 @@ class _Scan:
         left = len(self._view) - place
         if place < 0 or (left < HEAD and position + left < self._source.size) or left < 0:
             self._keep()
-            is_far = self._ahead != CHUNK and not -_NEAR < left <= 0
+            is_far = self._ahead == _MORE and left <= -_NEAR
             ahead = _LESS if is_far else self._ahead
             self._base, place = position, 0
             self._view = self._source.read_up_to(position, ahead)
