@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.datasets.report.changes import find_changes
+from videoloader.datasets.report.columns import page_columns
 from videoloader.demo.videos import encode_video
 
 EXPECTED = {
@@ -66,6 +67,28 @@ def test_columns_that_an_older_file_lacks_are_no_change(indexes):
         place = table.column_names.index("mean_gop")
         older = table.set_column(place, "mean_gop", pa.nulls(len(table), pa.float64()))
         assert {*find_changes(table, older)[0]} == {"same"}
+
+
+def test_columns_of_users_stay_beside_those_of_the_page(indexes):
+    with vl.open_dataset(indexes[1]) as now:
+        own = {name: [name] * len(now) for name in ("change", "change_", "failure_reason")}
+        table = now.table
+        for name, values in own.items():
+            table = table.append_column(name, pa.array(values))
+        columns = page_columns(table, None, changes=["same"] * len(now))
+    found = {each["name"]: each for each in columns}
+    for name, shown in (
+        ("change", "change__"),
+        ("change_", "change_"),
+        ("failure_reason", "failure_reason_"),
+    ):
+        assert found[shown]["words"] == [name]
+        assert found[shown]["sql"] == f'"{name}"'
+    assert found["change"]["words"] == ["same"]
+    assert found["change"]["sql"] == ""
+    assert None in found["failure_reason"]["words"]
+    assert "failure_reason" not in found["failure_reason"]["words"]
+    assert found["change__"]["label"] == "change (of the index)"
 
 
 @needs_chromium

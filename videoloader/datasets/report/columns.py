@@ -54,7 +54,8 @@ def page_columns(
     Each is a dictionary of `name`, `label`, `about`, `kind` (`number`, `truth` or `text`), `values`
     and `sql`, the name in a query, which is empty where a query cannot ask for it. Where values
     repeat, `words` has each of them once, and `values` their places there; or there is one word,
-    and no `values`. `isLong` is set for sentences and paths.
+    and no `values`. `isLong` is set for sentences and paths. A column of the index that has the
+    name of one that it lacks gets a `_` behind it.
 
     Args:
         table: columns of a data set index.
@@ -67,18 +68,25 @@ def page_columns(
     keys = table["key"].to_pylist()
     counts, reasons = ({}, {}) if damage is None else _damaged(damage)
     reasons |= _reasons(keys, table["error"].to_pylist())
-    found: dict[str, Any] = {name: table[name] for name in table.column_names}
+    made: dict[str, Any] = {}
     if damage is not None:
-        found[DAMAGE] = pa.chunked_array([pa.array(map(counts.get, keys), pa.int64())])
+        made[DAMAGE] = pa.array(map(counts.get, keys), pa.int64())
     if timelines is not None:
-        found[SEGMENTS] = pa.chunked_array([pa.array(map(timelines.count, keys), pa.int64())])
+        made[SEGMENTS] = pa.array(map(timelines.count, keys), pa.int64())
     if changes is not None:
-        found[CHANGE] = pa.chunked_array([pa.array(changes, pa.string())])
-    found[REASON] = pa.chunked_array([pa.array(map(reasons.get, keys), pa.string())])
-    names = [name for name in _FIRST if name in found]
-    names += [name for name in found if name not in (*names, *_HIDDEN)]
-    names = [name for name in names if _is_shown(found[name].type)]
-    return [_column(name, found[name]) for name in names]
+        made[CHANGE] = pa.array(changes, pa.string())
+    made[REASON] = pa.array(map(reasons.get, keys), pa.string())
+    names = [name for name in _FIRST if name in table.column_names]
+    names += [name for name in table.column_names if name not in (*names, *_HIDDEN)]
+    names = [name for name in names if _is_shown(table[name].type)]
+    found: dict[str, Any] = {}
+    for name in names:
+        shown = name
+        while shown in made or (shown != name and shown in names):
+            shown += "_"  # a column of the user's with the name of one that is made here
+        found[shown] = table[name].combine_chunks(), name
+    found |= {name: (values, None) for name, values in made.items()}
+    return [_column(shown, values, own) for shown, (values, own) in found.items()]
 
 
 def _is_shown(kind: pa.DataType) -> bool:
@@ -87,14 +95,16 @@ def _is_shown(kind: pa.DataType) -> bool:
     return not pa.types.is_nested(kind) and "binary" not in str(kind)
 
 
-def _column(name: str, values: pa.ChunkedArray) -> dict[str, Any]:
-    """A column for the page, see `page_columns`."""
+def _column(name: str, values: pa.Array, own: str | None) -> dict[str, Any]:
+    """A column for the page, see `page_columns`; `own` is its name in the data set index."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     label, about = _LABELS.get(name, (name.replace("_", " "), ""))
+    if own is not None and own != name:
+        label = f"{own} (of the index)"
     column: dict[str, Any] = {"name": name, "label": label, "about": about or label}
-    values, kind = values.combine_chunks(), "text"
+    kind = "text"
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         kind = "number"
     elif pa.types.is_boolean(values.type):
@@ -102,7 +112,7 @@ def _column(name: str, values: pa.ChunkedArray) -> dict[str, Any]:
     is_asked = kind != "text" or pa.types.is_string(values.type)
     if kind == "text":
         values = pc.cast(values, pa.string())
-    column |= {"kind": kind, "sql": _in_query(name) if is_asked else ""}
+    column |= {"kind": kind, "sql": _in_query(own) if is_asked and own else ""}
     if name in _SENTENCES:
         column["isLong"] = True
     coded = values.dictionary_encode(null_encoding="encode")
@@ -129,7 +139,7 @@ def _in_query(name: str) -> str:
     if name in schema().names:
         return name
     quoted = name.replace('"', '""')
-    return "" if name in (DAMAGE, REASON, SEGMENTS, CHANGE, ROW) else f'"{quoted}"'
+    return "" if name == ROW else f'"{quoted}"'
 
 
 def _damaged(damage: pa.Table) -> tuple[dict[str, int], dict[str, str]]:
