@@ -4,7 +4,7 @@
 nv-codec-headers (NV_CODEC_HEADERS names another folder than /usr/include). It takes the place of
 PyNvVideoCodec, and of all Python between the packets of a run and the launches of its conversions:
 one call does a whole run, without the interpreter. It is no part of the package, and checks nothing
-of a stream: it shows what such a module would be worth.
+of a stream: it shows what such a module would be worth (results/compiled-loop-*.json).
 """
 
 from __future__ import annotations
