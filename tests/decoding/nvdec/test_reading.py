@@ -102,6 +102,18 @@ def test_each_packet_is_decoded_once_whatever_chunks_are_read(
     assert fed() == len(video.index.packets)
 
 
+@pytest.mark.parametrize("most", [1, 2, 8, 32])
+@pytest.mark.parametrize("start", [0, 23])
+@pytest.mark.parametrize("name", STREAMS)
+def test_chunks_that_grow_decode_no_packet_twice(
+    open_video, fed, demo_folder, monkeypatch, name, start, most
+):
+    monkeypatch.setattr(reader, "MOST", most)
+    video = open_video(demo_folder / name)
+    assert numbers(video.iterate(start)) == list(range(start, len(video)))
+    assert fed() <= len(video.index.packets) - video.index.seek_packets[start]
+
+
 @pytest.mark.parametrize("name", ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4"])
 def test_a_chunk_takes_one_call(open_video, fake_gpu, chunks_of, demo_folder, name):
     chunks_of(25)
