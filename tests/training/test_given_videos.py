@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
+
+pl = pytest.importorskip("polars")
 
 CLIP = vl.UniformClip(2)
 NAMES = ["a/0.mp4", "a/1.mp4", "b/2.mp4"]

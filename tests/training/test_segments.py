@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,6 +22,8 @@ from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.sampling.times import frames_between, ranges_between
 from videoloader.training.segments.times import as_seconds
+
+pl = pytest.importorskip("polars")
 
 FPS = 25
 LENGTHS = {"long": 100, "short": 30}
