@@ -24,6 +24,7 @@ TYPED = [
     ("transcode a.mp4 -o x --quality foo", "--quality of h264 (0 is best", " quality of"),
     ("transcode a.mp4 -o x --lerobot a --per-shard 2", "--lerobot writes .mp4 files", "videos_per"),
     ("tune a.mp4 --clips 0", "--clips is COUNTxSTRIDE", "count"),
+    ("tune a.mp4 --size 64x", "--size is HEIGHTxWIDTH or HEIGHT", "size="),
     ("inspect a.mp4 --fps 5", "a.mp4: --fps 5 given", "fps=5"),
 ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from videoloader.sampling import ClipSampler, RandomClip, UniformClip
 
 _NUMBERS = ("clips/s", "times", "step waits")
 _UNITS = {"ms": 0.001, "s": 1.0, "": 1.0}
+_PAIR = re.compile(r"0*([1-9]\d*)(?:x0*([1-9]\d*))?")
 
 
 def tune(
@@ -29,7 +30,10 @@ def tune(
             "the whole video.",
         ),
     ] = "16x4",
-    size: Annotated[int, typer.Option(min=1, help="Height and width of the frames.")] = 224,
+    size: Annotated[
+        str,
+        typer.Option(metavar="HEIGHTxWIDTH", help="Of the frames; HEIGHT alone for squares."),
+    ] = "224",
     batch_size: Annotated[int, typer.Option("--batch", min=1, help="Clips in a batch.")] = 8,
     step: Annotated[
         str | None, typer.Option(metavar="TIME", help="Length of a training step, such as 80ms.")
@@ -48,7 +52,7 @@ def tune(
 
     Examples:
         videoloader tune videos/ --size 64 --seconds 1
-        videoloader tune set.parquet --clips 8x2 --batch 4 --step 80ms --seconds 1
+        videoloader tune set.parquet --clips 8x2 --size 64x96 --step 80ms --seconds 1
         videoloader tune set.parquet --clips 8 --size 64 --seconds 1 --json
     """
     from rich.table import Table
@@ -67,7 +71,7 @@ def tune(
                 task, completed=done, total=total, description=what
             ),
             batch_size=batch_size,
-            size=size,
+            size=_size(size),
             device=device,
             workers=workers,
         )
@@ -90,11 +94,20 @@ def tune(
 
 def _sampler(text: str) -> ClipSampler:
     """The value of `--clips`."""
-    found = re.fullmatch(r"0*([1-9]\d*)(?:x0*([1-9]\d*))?", text)
+    found = _PAIR.fullmatch(text)
     if found is None:
         raise ArgumentError(f"--clips is COUNTxSTRIDE or COUNT, such as 16x4 or 16, got {text!r}")
     count, stride = found.groups()
     return UniformClip(int(count)) if stride is None else RandomClip(int(count), stride=int(stride))
+
+
+def _size(text: str) -> tuple[int, int]:
+    """The value of `--size`."""
+    found = _PAIR.fullmatch(text)
+    if found is None:
+        raise ArgumentError(f"--size is HEIGHTxWIDTH or HEIGHT, such as 224x398, got {text!r}")
+    height, width = found.groups()
+    return int(height), int(width or height)
 
 
 def _seconds(text: str) -> float:
