@@ -2,20 +2,28 @@
 
 import itertools
 import json
+import os
 import re
+from contextlib import closing
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.datasets import tuning
 from videoloader.datasets.tuning import tuner
+from videoloader.datasets.tuning.transcoding import GOP, PieceClips, encode_pieces
 from videoloader.datasets.tuning.trials import Bench, Trial
 from videoloader.datasets.tuning.tuner import _Tuner
 from videoloader.demo.videos import encode_video
 from videoloader.errors import VideoError
 from videoloader.machinery.runtime.run_stats import Work
+from videoloader.sources.items import Item
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
@@ -51,10 +59,10 @@ def found(long_gops):
         return vl.tune(long_gops, vl.RandomClip(8, stride=4), step=0.001, **QUICK)
 
 
-def counted(videos, clips, epochs=8):
+def counted(videos, clips, epochs=8, **more):
     """Packets and frames of a clip, as a loader decodes them."""
     packets = used = number = 0
-    options = {name: QUICK[name] for name in ("batch_size", "workers", "size")}
+    options = {name: QUICK[name] for name in ("batch_size", "workers", "size")} | more
     with vl.Loader(videos, clips, shuffle=True, **options) as loader:
         for _ in range(epochs):
             number += sum(len(batch["sample"]) for batch in loader)
@@ -85,6 +93,86 @@ def test_transcoding_gives_the_packets_that_were_predicted(tmp_path, kind, clips
     assert counted(tmp_path / "short", clips)[0] == pytest.approx(predicted, rel=0.25)
 
 
+@pytest.fixture(scope="module")
+def long_videos(tmp_path_factory):
+    """Folders of videos longer than pieces, before and after transcoding.
+
+    Every second of 8 frames spread over one of them is a keyframe then, the others are 8 behind.
+    """
+    before, after = (tmp_path_factory.mktemp("long") / name for name in ("videos", "short"))
+    before.mkdir()
+    codec, options = KINDS["B-frames"]
+    for frames in (281, 393):
+        path = before / f"{frames}.mp4"
+        encode_video(path, frames=frames, size=SIZE, codec=codec, options=options)
+        for number in range(3):
+            os.link(path, before / f"{frames}-{number}.mp4")
+    vl.transcode(before, after, gop=GOP, workers=0)
+    return before, after
+
+
+@pytest.mark.parametrize(
+    "clips",
+    [
+        vl.RandomClip(8, stride=4),
+        vl.UniformClip(8),
+        vl.UniformClip(8, rule="centers"),
+        vl.EvenClips(3, 4),
+    ],
+    ids=str,
+)
+def test_clips_of_pieces_take_the_packets_of_clips_of_whole_videos(long_videos, clips):
+    videos, short = long_videos
+    paths = sorted(videos.iterdir())
+    options = QUICK | {"batch_size": 8, "size": (SIZE[1], SIZE[0])}
+    bench = Bench(paths, clips, options, seconds=options.pop("seconds"))
+    items, indexes = [Item(str(path)) for path in paths], [*map(vl.index_video, paths)]
+    with closing(encode_pieces(bench, items, indexes)) as sizes:
+        trial = next(sizes).bench.run()
+    packets, used = counted(short, clips)
+    assert trial.each("used") == pytest.approx(used, rel=0.01)
+    assert trial.each("packets") == pytest.approx(packets, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("clips", "options"),
+    [
+        (vl.RandomClip(8, stride=4), {}),
+        (vl.UniformClip(8), {}),
+        (vl.UniformClip(8), {"together": 2, "clips_per_video": 2}),
+        (vl.EvenClips(3, 4), {}),
+        (vl.DenseClips(8, step=40), {}),
+    ],
+    ids=str,
+)
+def test_transcoding_of_long_videos_gives_the_packets_that_were_predicted(
+    long_videos, clips, options
+):
+    videos, short = long_videos
+    options = QUICK | {"size": (SIZE[1], SIZE[0])} | options
+    predicted = vl.tune(videos, clips, **options).packets_by_gop[GOP]
+    del options["seconds"]
+    assert predicted == pytest.approx(counted(short, clips, **options)[0], rel=0.2)
+
+
+@given(
+    frames=st.lists(st.integers(0, 999), min_size=1, max_size=12),
+    num_frames=st.integers(12, 20).map(lambda groups: groups * GOP),
+    draw=st.integers(0, 99),
+)
+def test_clips_of_pieces_have_the_groups_of_clips_of_whole_videos(frames, num_frames, draw):
+    video = SimpleNamespace(name="video", num_frames=1000, average_fps=30.0)
+    sampler = SimpleNamespace(frames=lambda num_frames, **_: np.array(frames))
+    found = PieceClips(sampler, [video]).frames(num_frames, rng=vl.sampling.generator(draw))
+    assert 0 <= found.min() <= found.max() < num_frames
+    moved = {}
+    for whole, piece in zip(frames, found.tolist(), strict=True):
+        assert piece % GOP == whole % GOP
+        assert moved.setdefault(whole // GOP, piece // GOP) == piece // GOP
+    places = [moved[group] for group in sorted(moved)]
+    assert places == [*range(places[0], places[0] + len(places))]
+
+
 def test_long_groups_are_the_limit_and_transcoding_is_tried(found):
     assert found.limit == "unused frames"
     (advice,) = [each for each in found.advice if each.change == "transcode(gop=16)"]
@@ -108,7 +196,7 @@ def measured(monkeypatch):
         return known[0] if known else set_trials["step" if step else "given"]
 
     monkeypatch.setattr(Bench, "run", run)
-    monkeypatch.setattr(tuner, "encode_pieces", lambda bench, items: [])
+    monkeypatch.setattr(tuner, "encode_pieces", lambda bench, items, videos: [])
     monkeypatch.setattr(_Tuner, "_bytes_per_second", lambda _, size: 1e9)
 
     def set_trial(name="given", **values):

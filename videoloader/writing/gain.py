@@ -90,6 +90,11 @@ class GainWatch:
                     self._before[number] = index
 
     @property
+    def videos(self) -> list[VideoIndex]:
+        """The videos that are looked at."""
+        return [*self._before.values()]
+
+    @property
     def predicted(self) -> Gain | None:
         """Facts known before the job; None if no video can be read."""
         return self._gain([*self._before]) if self._before else None

@@ -132,7 +132,7 @@ class _Tuner:
             pieces = [self._videos.item(number) for number in self._spread(_PIECES)]
             plan = {gop: watch.packets_at(gop) for gop in _GOPS}
             clips = base.each("used") / frames  # that a sample has; plans are for one clip
-            for encoded in encode_pieces(self._bench, pieces):
+            for encoded in encode_pieces(self._bench, pieces, watch.videos):
                 packets = {
                     gop: clips * encoded.packets(planned, frames) for gop, planned in plan.items()
                 }
@@ -292,7 +292,9 @@ class _Tuner:
         It is the rate of the pieces, corrected for packets and frames that their clips have more or
         fewer than those of whole files.
         """
-        base, trial, work = self._base, encoded.trial, encoded.trial.work
+        self._speed = self._bench.run().rate  # again, since encoding takes long
+        base, trial = self._base, encoded.bench.run()
+        work = trial.work
         busy = trial.each("decode_seconds") + trial.each("convert_seconds")
         more = (packets - trial.each("packets")) * work.decode_seconds / max(work.packets, 1)
         more += (base.each("used") - trial.each("used")) * work.convert_seconds / max(work.used, 1)
