@@ -10,6 +10,7 @@ from record_files import example, write_tfrecord
 import videoloader as vl
 from videoloader.dali import fn, tfrecord
 from videoloader.dali.experimental import dynamic as ndd
+from videoloader.dali.readers import stored_samples
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.machinery.workers.processors import usable_processors
 
@@ -194,9 +195,13 @@ def test_a_missing_file_names_itself(tmp_path):
     reader.close()
 
 
-def test_a_closed_reader_leaves_no_threads(reader_of):
+def test_a_closed_reader_leaves_no_threads(reader_of, monkeypatch):
+    for name, value in (("PATIENCE", 0.0), ("_AT_ONCE", -1.0), ("_FEW", 0)):  # threads read
+        monkeypatch.setattr(stored_samples, name, value)
     before = {*threading.enumerate()}  # a thread of an earlier test may end meanwhile
     reader = reader_of()
-    epoch(reader)
+    epoch(reader, 2)
+    made = {*threading.enumerate()} - before
+    assert any(thread.name.startswith("videoloader-read") for thread in made)
     reader.close()
     assert not {*threading.enumerate()} - before

@@ -121,8 +121,11 @@ def pipe_of(operator, data=CLIPS, layout="FHWC"):
 
 
 def calls_of(pipe):
-    """Calls of functions that a warm batch takes, in all threads; the pipeline has not started."""
-    events = []
+    """Calls of functions that a warm batch takes, in all threads; the pipeline has not started.
+
+    The fewest of several batches: a thread that is woken too early asks once more.
+    """
+    events, counts = [], []
 
     def note(_frame, event, _argument):
         events.append(event)
@@ -133,10 +136,11 @@ def calls_of(pipe):
         for _ in range(4):
             events.clear()
             pipe.run()
+            counts.append(sum(event in ("call", "c_call") for event in [*events]))
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return sum(event in ("call", "c_call") for event in events)
+    return min(counts[1:])
 
 
 def test_a_warm_batch_makes_few_calls(plain):

@@ -204,7 +204,7 @@ class SampleReader:
         """Samples by several threads, each of which takes the next one until none is left."""
         if not wanted:
             return []
-        if self._pool is None:  # its threads end when this reader is dropped
+        if self._pool is None:
             self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
         left = deque(enumerate(wanted))
         samples: list[Any] = [None] * len(wanted)
@@ -222,6 +222,12 @@ class SampleReader:
 
         wait([self._pool.submit(work) for _ in range(min(self._num_threads, len(wanted)))])
         return samples
+
+    def close(self) -> None:
+        """End the threads; they are made again where samples are read."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown()
 
     def go_on(self, epochs: Epochs) -> None:
         """Continue with other epochs."""

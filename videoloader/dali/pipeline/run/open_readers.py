@@ -14,6 +14,7 @@ from videoloader.dali.pipeline.run.evaluate import operator_error
 from videoloader.dali.pipeline.run.run_options import RunOptions
 from videoloader.dali.readers.external import FedSource
 from videoloader.dali.readers.external.parallel import ParallelSource
+from videoloader.dali.readers.stored_samples import SampleReader
 from videoloader.dali.readers.video.planned import ReadError
 from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError, TooManyFailuresError, UnsupportedError
@@ -198,9 +199,12 @@ class Sources(Mapping[str, BatchSource]):
         }
 
     def close(self) -> None:
-        """End worker processes."""
+        """End worker processes, and the threads of readers."""
         if self.python_pool is not None:
             self.python_pool.close()
+        for source in self.values():
+            if isinstance(source, SampleReader):
+                source.close()
 
     @property
     def may_end(self) -> bool:
