@@ -6,8 +6,12 @@ from pathlib import Path
 
 def children():
     """Processes that this one has started and that have not ended."""
-    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-    return {int(child) for path in found for child in path.read_text().split()}
+    while True:
+        found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+        try:
+            return {int(child) for path in found for child in path.read_text().split()}
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # a thread has ended meanwhile; another one has its children now
 
 
 def state_of(pid):
