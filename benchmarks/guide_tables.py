@@ -157,10 +157,8 @@ def tune() -> str:
     ]
     intro = (
         f"Predicted and measured on {_cores(found)} ({links}): how many times as fast a loader "
-        "becomes. Where files become much smaller and frames are spread over the video, the "
-        "prediction is too high: it counts packets, but then they cost little. *random* is "
-        "`RandomClip(16, stride=4)`, *uniform* is `UniformClip(8)`; 48 videos of 10 s, batches of "
-        "4, size 112."
+        "becomes. *random* is `RandomClip(16, stride=4)`, *uniform* is `UniformClip(8)`; 48 videos "
+        "of 10 s, batches of 4, size 112."
     )
     head = ["videos", "clips", "change", "clips/s before", "predicted", "measured", "apart"]
     return f"{intro}\n\n{as_table(head, rows)}"
