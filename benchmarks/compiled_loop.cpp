@@ -5,9 +5,8 @@
 // pictures that are wanted, and launches the conversion kernel on them. No picture is copied, and
 // others are not mapped.
 
-#include <cstdint>
-#include <cstdio>
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>

@@ -123,12 +123,7 @@ def join_frames(packets: Iterable[bytes]) -> bytes:
     packets = [packet for packet in packets if packet]
     if len(packets) < 2:
         return b"".join(packets)
-    frames: list[bytes] = []
-    for packet in packets:
-        if packet[-1] & 0xE0 == 0xC0:
-            frames += filter(None, _frames(packet))
-        else:
-            frames.append(packet)
+    frames = [frame for packet in packets for frame in _frames(packet) if frame]
     width = -(-max(map(len, frames)).bit_length() // 8)
     marker = bytes([0xC0 | width - 1 << 3 | len(frames) - 1])
     sizes = b"".join(len(frame).to_bytes(width, "little") for frame in frames)

@@ -235,9 +235,9 @@ class Feeder:
         """
         index = self._index
         stop = min(int(run.packets[-1]) + 1 + _BEHIND, self._end)
-        first = int(run.frames.min())
-        if self._next == self._begin and (first or self._begin):
+        if self._next == self._begin and (self._begin or run.frames.min()):
             feed = PacketFeed(index, source)
+            first = int(run.frames.min())
             packets = index.frame_packets[first:]
             later = np.flatnonzero((packets >= self._begin) & (packets < stop))
             window = plan_run(index, self._begin, stop - 1, first + later, packets[later])
