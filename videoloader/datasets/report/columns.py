@@ -54,8 +54,8 @@ def page_columns(
     Each is a dictionary of `name`, `label`, `about`, `kind` (`number`, `truth` or `text`), `values`
     and `sql`, the name in a query, which is empty where a query cannot ask for it. Where values
     repeat, `words` has each of them once, and `values` their places there; or there is one word,
-    and no `values`. `isLong` is set for sentences and paths. A column of the index that has the
-    name of one that it lacks gets a `_` behind it.
+    and no `values`. `isLong` is set for sentences and paths. A column of the user's gets a `_`
+    behind its name if the page makes one of that name.
 
     Args:
         table: columns of a data set index.
