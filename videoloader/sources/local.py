@@ -23,6 +23,7 @@ from videoloader.sources.source import Fingerprint, Source, rows_at
 
 _GATHERED = 1 << 12  # places whose bytes are read together
 _NEAR = 1 << 12  # gaps up to this many bytes are read through instead of starting a new read
+_SMALL_FILE = 8 << 20  # bytes
 
 # Kinds of files that are not regular: reading them blocks, or never ends.
 _KINDS = {
@@ -234,11 +235,12 @@ class MemorySource(Source):
 
 
 def nearby(source: Source) -> Source:
-    """A source with cheap small reads: `source` if it is local, else a copy in memory.
+    """A source with cheap small reads: `source` if it is a large local file, else a copy in memory.
 
-    For parsers that access all of a file in any order.
+    For parsers that access all of a file in any order. Each read lets go of the interpreter, so of
+    many threads that read each waits for the others; a small file is therefore read once.
     """
-    if source.is_local:
+    if isinstance(source, MemorySource) or (source.is_local and source.size > _SMALL_FILE):
         return source
     return MemorySource(source.window(0, source.size).data, name=source.name, size=source.size)
 
