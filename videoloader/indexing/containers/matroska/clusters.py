@@ -26,6 +26,7 @@ from videoloader.indexing.containers.matroska.heads import (
     follow_simple_blocks,
     read_heads,
 )
+from videoloader.sources.local import LocalSource
 from videoloader.sources.source import Source, rows_at
 
 Bytes = NDArray[np.uint8]
@@ -84,9 +85,10 @@ class _Scan:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._base = 0
-        self._view = b""  # bytes from `_base` on
-        is_large = source.is_local and source.size > CHUNK  # a small file is read at once
-        self._ahead = _MORE if is_large else CHUNK
+        self._view = memoryview(b"")  # bytes from `_base` on
+        # Of a remote file or one in memory, as small ones are, all bytes are walked.
+        self._is_file = isinstance(source, LocalSource)
+        self._ahead = _MORE if self._is_file else CHUNK
         self._found: list[int] = []  # blocks in the view: their offsets in it
         self._parts: list[tuple[Ints, Bytes]] = []  # offsets and first bytes of earlier blocks
         self._count = 0  # earlier blocks
@@ -139,7 +141,7 @@ class _Scan:
     def _is_sparse(self) -> bool:
         """Whether reading only the heads of blocks is faster than reading everything."""
         count = self._count + len(self._found)
-        if not self._source.is_local or count < SAMPLE:
+        if not self._is_file or count < SAMPLE:
             return False
         is_sparse = self._walked > count * SMALL
         self._ahead = _MORE if is_sparse else CHUNK
@@ -265,7 +267,7 @@ class _Scan:
 
     def _uint(self, body: int, size: int) -> int:
         place = self._reach(body)
-        data = self._view[place : place + size] if size <= 8 else b""
+        data = bytes(self._view[place : place + size]) if size <= 8 else b""
         value = int.from_bytes(data, "big") if size <= 8 else _MAX_TIME
         if value >= _MAX_TIME:
             raise NeedsDemuxerError(f"the time at byte {body} is out of all bounds")
@@ -273,7 +275,7 @@ class _Scan:
 
     def _head(self, position: int) -> tuple[int, int, int | None]:
         place = self._reach(position)
-        data = self._view[place : place + MAX_HEAD]
+        data = bytes(self._view[place : place + MAX_HEAD])
         try:
             kind, length, size = read_head(data, position)
         except NeedsDemuxerError:
@@ -299,7 +301,8 @@ class _Scan:
             is_far = self._ahead == _MORE and left <= -_NEAR
             ahead = _LESS if is_far else self._ahead
             self._base, place = position, 0
-            self._view = self._source.read_up_to(position, ahead)
+            left = max(self._source.size - position, 0)
+            self._view = self._source.window(position, min(ahead, left)).data
         return place
 
     def _keep(self) -> None:
