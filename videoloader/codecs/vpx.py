@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from videoloader.codecs.bits import BitReader
 from videoloader.codecs.color import Color
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
+
+Octets: TypeAlias = "bytes | memoryview"
 
 SUPERFRAME = 8
 """Maximum frames of a VP9 superframe."""
@@ -83,7 +86,7 @@ def _vp9_lacks(words: Any, flag: int) -> Any:
     return (words >> 14 == 2) & (words >> place & 1 == 0)
 
 
-def _frames(packet: bytes) -> list[bytes]:
+def _frames(packet: Octets) -> list[Octets]:
     """The frames of a superframe (annex B), or the packet if it is a single frame."""
     if not packet or packet[-1] & 0xE0 != 0xC0:
         return [packet]
@@ -107,7 +110,7 @@ def shows_earlier(packet: bytes) -> bool:
     return False
 
 
-def is_plain(packet: bytes) -> bool:
+def is_plain(packet: Octets) -> bool:
     """Whether it is plain that a VP9 packet is one frame, shown, of the size of a reference."""
     return len(packet) > 0 and packet[-1] & 0xE0 != 0xC0 and _takes_size(packet)
 
@@ -118,16 +121,17 @@ def count_joinable(lasts: Iterable[int]) -> int:
     return max(1, sum(total <= SUPERFRAME for total in accumulate(frames)))
 
 
-def join_frames(packets: Iterable[bytes]) -> bytes:
+def join_frames(packets: Iterable[Octets]) -> bytes:
     """VP9 packets as one superframe (annex B); at most as many as `count_joinable` says."""
-    packets = [packet for packet in packets if packet]
-    if len(packets) < 2:
-        return b"".join(packets)
-    frames = [frame for packet in packets for frame in _frames(packet) if frame]
-    width = -(-max(map(len, frames)).bit_length() // 8)
+    frames = [packet for packet in packets if packet]
+    if len(frames) < 2:
+        return b"".join(frames)
+    if any(packet[-1] & 0xE0 == 0xC0 for packet in frames):
+        frames = [frame for packet in frames for frame in _frames(packet) if frame]
+    sizes = [*map(len, frames)]
+    width, layout = (2, "H") if max(sizes) < 1 << 16 else (4, "I")
     marker = bytes([0xC0 | width - 1 << 3 | len(frames) - 1])
-    sizes = b"".join(len(frame).to_bytes(width, "little") for frame in frames)
-    return b"".join((*frames, marker, sizes, marker))
+    return b"".join((*frames, marker, struct.pack(f"<{len(frames)}{layout}", *sizes), marker))
 
 
 def parse_picture(codec: str, packet: bytes) -> PictureFormat | None:
@@ -158,11 +162,11 @@ def stated_sizes(codec: str, packet: bytes) -> list[tuple[int, int]]:
         picture = parse_picture("vp8", packet)
         return [] if picture is None else [(picture.width, picture.height)]
     stating = (frame for frame in _frames(packet) if frame and not _takes_size(frame))
-    sizes = (_vp9_size(BitReader(frame[:32])) for frame in stating)
+    sizes = (_vp9_size(BitReader(bytes(frame[:32]))) for frame in stating)
     return [size for size in sizes if size is not None]
 
 
-def _takes_size(frame: bytes) -> bool:
+def _takes_size(frame: Octets) -> bool:
     """Whether it is plain that a VP9 frame has the size of a reference, as shown ones mostly do."""
     first = frame[0]  # frame marker, profile, show_existing_frame, frame_type, show_frame, ...
     if first & 0b11001110 != 0b10000110 or first & 0x30 == 0x30 or len(frame) < 5:

@@ -54,6 +54,11 @@ class Packets:
         ends = (self.starts + self.sizes).tolist()
         return map(self.memory.__getitem__, map(slice, self.starts.tolist(), ends))
 
+    def views(self) -> Iterator[memoryview]:
+        """The bytes of each packet, without a copy."""
+        ends = (self.starts + self.sizes).tolist()
+        return map(memoryview(self.memory).__getitem__, map(slice, self.starts.tolist(), ends))
+
     def __getitem__(self, number: int) -> bytes:
         start = int(self.starts[number])
         return self.memory[start : start + int(self.sizes[number])]

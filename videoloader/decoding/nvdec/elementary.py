@@ -81,22 +81,22 @@ class ElementaryStream:
         if self._length_size:
             return _START_CODE.join((b"", *self._units(packets)))
         if self._codec.has_superframes:
-            whole = [*packets]
-            unusual = [packet for packet in whole if not is_plain(packet)]
-            self._check_sizes(unusual)
-            if any(map(shows_earlier, unusual)):
-                reason = "a packet shows an earlier frame, which NVDEC does not give"
-                raise UnsupportedError(f"{self._index.name}: {reason}")
+            whole = [*packets.views()]
+            if unusual := [bytes(packet) for packet in whole if not is_plain(packet)]:
+                self._check_sizes(unusual)
+                if any(map(shows_earlier, unusual)):
+                    reason = "a packet shows an earlier frame, which NVDEC does not give"
+                    raise UnsupportedError(f"{self._index.name}: {reason}")
             return join_frames(whole)
         self._check_sizes(packets)
         stream = b"".join(packets)
         self._check_stream(stream)
         return stream
 
-    def _units(self, packets: Packets) -> list[bytes]:
-        memory, size = packets.memory, self._length_size
+    def _units(self, packets: Packets) -> list[memoryview]:
+        memory, size = memoryview(packets.memory), self._length_size
         mask, sequence = self._sequence_type
-        units = []
+        units: list[memoryview] = []
         for position, end in packets.places():
             while position + size < end:
                 begin = position + size
@@ -105,7 +105,7 @@ class ElementaryStream:
                     self._refuse_length()
                 unit = memory[begin:position]
                 if memory[begin] & mask == sequence:
-                    self._check(unit)
+                    self._check(bytes(unit))
                 units.append(unit)
         return units
 
