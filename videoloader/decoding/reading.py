@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +36,8 @@ _GROWTH = 4  # of the first chunks, which are shorter, so that frames come soon
 _AHEAD = 1  # chunks on a GPU: the next one is decoded, without a break
 
 _Chunk = TypeVar("_Chunk")
+
+_unbind_copy: Any = torch.unbind_copy  # by torch's stubs it gives nothing
 
 _log = logging.getLogger(__name__)
 
@@ -171,10 +173,8 @@ def _by_gpu(reader: GpuReader, frames: range) -> Generator[Iterator[torch.Tensor
 
 def _apart(chunk: BegunChunk) -> Iterator[torch.Tensor]:
     """The frames of a chunk, each with memory of its own, so that who keeps one keeps no other."""
-    # One call for all: each call into torch lets go of the interpreter, and waits for it again. It
-    # has a kernel for many frames at a time; `unbind_copy` has one for each, and while they are
-    # launched the driver keeps the decoders of other threads waiting.
-    return iter(torch._foreach_mul(chunk.finish().unbind(), 1))
+    # One call for all: each call into torch lets go of the interpreter, and waits for it again.
+    return iter(_unbind_copy(chunk.finish()))
 
 
 def _one_ahead(
