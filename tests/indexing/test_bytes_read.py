@@ -6,6 +6,7 @@ packets, but neither times nor order, which only pictures tell; raw streams have
 """
 
 import io
+import os
 import struct
 from dataclasses import replace
 
@@ -119,6 +120,34 @@ def test_no_more_than_the_tables_is_read(large, name):
     assert index.exactness == "tables"
     assert index.num_frames == 60
     assert max(counts) <= tables + ROOM
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [
+        ("a.webm", "libvpx-vp9"),
+        ("a.mkv", "libx264"),
+        ("a.avi", "mpeg4"),
+        ("a.flv", "libx264"),
+        ("a.ivf", "libvpx-vp9"),
+    ],
+)
+def test_a_small_file_without_a_table_of_all_frames_is_read_at_once(
+    tmp_path, monkeypatch, name, codec
+):
+    """A read lets go of the interpreter, and waits for it again where many threads open files."""
+    path = encode_video(tmp_path / name, codec=codec, frames=60, size=(192, 128), picture=PICTURE)
+    count, read = 0, os.pread
+
+    def pread(*place):
+        nonlocal count
+        count += 1
+        return read(*place)
+
+    monkeypatch.setattr(os, "pread", pread)
+    index = vl.index_video(path)
+    assert (index.num_frames, index.exactness) == (60, "tables")
+    assert 0 < count <= 4
 
 
 def test_many_small_fragments_are_read_without_what_is_between(tmp_path):

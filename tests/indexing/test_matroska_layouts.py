@@ -15,6 +15,7 @@ from videoloader.indexing import PacketFlags, open_source
 from videoloader.indexing.containers.matroska import clusters
 from videoloader.indexing.containers.matroska.file import index_matroska
 from videoloader.indexing.payloads import read_packets
+from videoloader.sources import local
 
 FRAME_NS = 40_000_000
 VOID = element(0xEC, bytes(300))
@@ -296,7 +297,8 @@ def test_a_file_has_one_index_however_it_is_read(tmp_path, monkeypatch, sample):
     with av.open(str(path)) as container:
         expected = sorted(packet.pts for packet in container.demux(video=0) if packet.size)
     monkeypatch.setattr(clusters, "SAMPLE", sample)
-    found = []
+    found = [vl.index_video(path)]  # read at once
+    monkeypatch.setattr(local, "SMALL_FILE", 0)
     for small, chunk, more, less, near in (
         (0, 1 << 18, 1 << 17, 1 << 12, 1 << 15),
         (1 << 40, 1 << 18, 1 << 17, 1 << 12, 1 << 15),

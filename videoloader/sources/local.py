@@ -23,7 +23,8 @@ from videoloader.sources.source import Fingerprint, Source, rows_at
 
 _GATHERED = 1 << 12  # places whose bytes are read together
 _NEAR = 1 << 12  # gaps up to this many bytes are read through instead of starting a new read
-_SMALL_FILE = 8 << 20  # bytes
+SMALL_FILE = 8 << 20
+"""Most bytes of a file that is read at once where its parser would read here and there."""
 
 # Kinds of files that are not regular: reading them blocks, or never ends.
 _KINDS = {
@@ -240,7 +241,7 @@ def nearby(source: Source) -> Source:
     For parsers that access all of a file in any order. Each read lets go of the interpreter, so of
     many threads that read each waits for the others; a small file is therefore read once.
     """
-    if isinstance(source, MemorySource) or (source.is_local and source.size > _SMALL_FILE):
+    if isinstance(source, MemorySource) or (source.is_local and source.size > SMALL_FILE):
         return source
     return MemorySource(source.window(0, source.size).data, name=source.name, size=source.size)
 
