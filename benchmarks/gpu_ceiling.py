@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from videoloader import VideoIndex
 
+ENGINES = 7  # of an H100 or H200
+
 
 def measure_ceiling(
     paths: tuple[str, ...], clips: tuple[tuple[int, ...], ...], size: tuple[int, int]
@@ -24,7 +26,7 @@ def measure_ceiling(
     packets = sum(len(run) for run in runs)
     codec = codec_of(paths[0])
     rates: dict[str, float] = {}
-    for count in (7, 14):
+    for count in (ENGINES, 2 * ENGINES):
         decoders = [decoder_for(codec, size) for _ in range(count)]
         for chunk in (8, 32) if is_delimited(codec) else (1,):
             feed_all(decoders, runs[: 2 * count], chunk)  # the first pictures of a decoder are slow
@@ -72,14 +74,51 @@ def is_delimited(codec: str) -> bool:
     return codec in ("h264", "hevc")
 
 
-def decoder_for(codec: str, size: tuple[int, int], device: int = 0) -> Any:
+def measure_beside(
+    paths: tuple[str, ...],
+    clips: tuple[tuple[int, ...], ...],
+    size: tuple[int, int],
+    batch: int,
+    step: Callable[[], object],
+) -> float:
+    """What NVDEC and a training step reach side by side, of the slower of the two alone.
+
+    For a step a batch of clips, as `training.py` measures loaders. Seven decoders, each with a
+    stream of its own: on the default one they would wait for the step.
+    """
+    import cupy
+
+    codec = codec_of(paths[0])
+    chunk = 32 if is_delimited(codec) else 1
+    runs = [packets_of(path, clip) for path, clip in zip(paths, clips, strict=True)]
+    batches = len(runs) / batch
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(ENGINES)]
+    decoders = [decoder_for(codec, size, stream=stream.ptr) for stream in streams]
+    step()
+    feed_all(decoders, runs[: 2 * ENGINES], chunk)
+    decoding = timed(lambda: feed_all(decoders, runs, chunk)) / batches
+    stepping = timed(lambda: [step() for _ in range(10)]) / 10
+    both: list[float] = []
+    thread = threading.Thread(
+        target=lambda: both.append(timed(lambda: feed_all(decoders, runs, chunk)) / batches)
+    )
+    count, begin = 0, time.perf_counter()
+    thread.start()
+    while thread.is_alive():
+        step()
+        count += 1
+    both.append((time.perf_counter() - begin) / count)
+    return max(decoding, stepping) / max(both)
+
+
+def decoder_for(codec: str, size: tuple[int, int], device: int = 0, stream: int = 0) -> Any:
     import PyNvVideoCodec
 
     return PyNvVideoCodec.CreateDecoder(
         gpuid=device,
         codec=getattr(PyNvVideoCodec.cudaVideoCodec, codec.upper()),
         cudacontext=0,
-        cudastream=0,
+        cudastream=stream,
         usedevicememory=True,
         maxwidth=size[1],
         maxheight=size[0],
@@ -166,7 +205,7 @@ def feed(decoder: Any, run: list[bytes], chunk: int) -> int:
     return pictures + len(decoder.Decode(end))
 
 
-def timed(call: Callable[[], Any]) -> float:
+def timed(call: Callable[[], object]) -> float:
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin

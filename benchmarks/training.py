@@ -14,7 +14,8 @@ second of the clips of some epochs, through its decoders, no picture touched, ov
 the measured clips need. That of the mix is the one of its parts one by one. `beside a step` adds a
 training step on the GPU, a transformer of about 60 ms: steps a second of both together over those
 of the slower of the two alone. `beside a graph` is the same with the step as one CUDA graph, which
-takes next to no time of the interpreter. Results go into the folder that OUT names, if it does.
+takes next to no time of the interpreter. NVDEC alone is measured beside both steps too. Results go
+into the folder that OUT names, if it does.
 
 `torchcodec` is the loop that its users write: threads that open, decode, resize and normalise the
 clips of a batch while the one before is used. The two `DataLoader`s have two workers each and give
@@ -50,7 +51,7 @@ import torch
 from compiled_loop import use_it
 from footage import DATA, KINDS, distinct
 from gpu import gpu
-from gpu_ceiling import is_decoded, measure_ceiling, packets_of
+from gpu_ceiling import is_decoded, measure_beside, measure_ceiling, packets_of
 from gpu_contenders import THREADS, normalised, resized
 from machine import RESULTS, machine, processor_time, today
 from rich.console import Console
@@ -71,6 +72,7 @@ EPOCH = 32  # batches at least: a `Loader` decodes nothing ahead across the end 
 WORKERS = 2  # of a DataLoader
 SHARED = 4  # clips of a video
 CEILING = 8, 6  # files, and clips of each, that the ceiling of a kind is measured with
+BESIDE = 40  # clips of each file, beside a step
 MIX = "mix"
 COLUMNS = (
     *("contender", "clips/s", "of the first", "of NVDEC", "CPU ms"),
@@ -249,18 +251,23 @@ def kind_of(path: str) -> str:
     return Path(path).resolve().stem.partition("-")[2]
 
 
+Clips = tuple[tuple[str, ...], tuple[tuple[int, ...], ...], tuple[int, int]]
+"""Files, the frames of each, and their height and width."""
+
+
+def clips_of(kind: str, clips_of_each: int) -> Clips:
+    """Clips for NVDEC alone."""
+    (files,) = distinct([kind], CEILING[0]).values()
+    index = vl.index_video(files[0])
+    paths = tuple(clips_of_each * files)
+    numbers = (tuple(numbers_of(index, place, 0)) for place in range(len(paths)))
+    return paths, tuple(numbers), (index.height, index.width)
+
+
 @cache
 def packets_a_second(kind: str) -> float:
     """What NVDEC alone decodes of a kind of files."""
-    count, clips_of_each = CEILING
-    (files,) = distinct([kind], count).values()
-    index = vl.index_video(files[0])
-    clips = [
-        (path, numbers_of(index, place, 0)) for place, path in enumerate(clips_of_each * files)
-    ]
-    paths, numbers = zip(*clips, strict=True)
-    found = measure_ceiling(paths, tuple(map(tuple, numbers)), (index.height, index.width))
-    return float(found["value"])
+    return float(measure_ceiling(*clips_of(kind, CEILING[1]))["value"])
 
 
 def files_of(name: str, count: int, device: str) -> list[str]:
@@ -447,6 +454,10 @@ def main() -> None:
         found: dict[str, Any] = {}
         if ceiling > 0:
             found["NVDEC alone"] = {"clips_per_second": ceiling}
+            for beside, step in steps.items() if name != MIX else ():
+                share = measure_beside(*clips_of(name, BESIDE), size, partial(step, None))
+                found["NVDEC alone"][beside] = share
+                print(row, "NVDEC alone", beside, f"{share:.2f}", flush=True)
         results[row] = found
         for contender in arguments.contender or several:
             found[contender] = measure(case, contender, batches, arguments.repetitions, steps)
