@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -23,7 +22,7 @@ from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.decoding.request import ClipRequest
 from videoloader.errors import ClosedError, DecodeError, FormatError, UnsupportedError, VideoError
-from videoloader.machinery.system.forking import keep_forever
+from videoloader.machinery.system import forking
 
 if TYPE_CHECKING:
     from videoloader.decoding.nvdec.reader import BegunChunk, GpuReader
@@ -72,21 +71,24 @@ def read_frames(
     frame_bytes = math.prod(size) * CHANNELS
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), _MOST)
 
+    place = frames.start
+
     def chunks_of(decoder: BatchDecoder) -> Generator[Iterator[torch.Tensor], None, None]:
+        left = range(place, frames.stop)
         if decoder is gpu:
-            return _by_gpu(gpu.reader(request, video, output, rules), frames)
+            return _by_gpu(gpu.reader(request, video, output, rules), left)
 
         def decode(first: int, last: int) -> Iterator[torch.Tensor]:
             chunk = replace(request, frames=np.arange(first, last))
             return _frames(decoder.begin([chunk], [video], output, rules, together=False).finish())
 
-        edges = pairwise(_edges(frames, lambda: most, _GROWTH))
+        edges = pairwise(_edges(left, lambda: most, _GROWTH))
         if threads == 1:
             return (decode(*chunk) for chunk in edges)
         return _one_ahead(decode, edges)
 
-    while frames:
-        process = os.getpid()
+    while place < frames.stop:
+        forks = forking.forks
         is_own = gpu is None
         decoder = BatchDecoder(workers=0, threads=threads) if gpu is None else gpu
         chunks: Generator[Iterator[torch.Tensor], None, None] | None = None
@@ -94,25 +96,25 @@ def read_frames(
             chunks = chunks_of(decoder)
             for chunk in chunks:
                 for frame in chunk:
-                    frames = frames[1:]
+                    place += 1
                     yield frame
-                    if os.getpid() != process:
+                    if forking.forks != forks:
                         break
-                if os.getpid() != process:
+                if forking.forks != forks:
                     break  # in a fork: the thread that decodes is not here
         except ClosedError:  # a new reader goes on, with the decoders that come next
             if gpu is None:
                 raise
         except VideoError as error:
             if gpu is not None and isinstance(error, UnsupportedError | FormatError | DecodeError):
-                name, first = video.index.name, frames.start
-                _log.warning("%s: from frame %d on decoded on the CPU (%s)", name, first, error)
+                name = video.index.name
+                _log.warning("%s: from frame %d on decoded on the CPU (%s)", name, place, error)
                 gpu = None
             else:
                 raise
         finally:
-            if os.getpid() != process:
-                keep_forever(chunks)
+            if forking.forks != forks:
+                forking.keep_forever(chunks)
                 gpu = None
             else:
                 if chunks is not None:

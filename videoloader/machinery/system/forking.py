@@ -24,6 +24,10 @@ from videoloader.errors import ClosedError
 _Owner = TypeVar("_Owner")
 _Value = TypeVar("_Value")
 
+forks = 0
+"""How many forks lead from the process that imported this to this one: told without a system call,
+unlike its number."""
+
 _forked_by: int | None = None  # the thread that went on in this fork, until torch is told
 
 _resets: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
@@ -175,8 +179,9 @@ def keep_forever(value: object) -> None:
 
 
 def _reset() -> None:
-    global _forked_by
+    global forks, _forked_by
     gc.freeze()  # first: the next allocation may start a collection
+    forks += 1
     _forked_by = threading.get_ident()
     # Locks first, since the other resets may need them; then from the newest to the oldest owner,
     # since older objects own newer ones.
