@@ -91,6 +91,9 @@ KINDS = {
     for codec, (encoder, ending, options) in _QUICK.items()
     for side, size in _SIZES.items()
 }
+for _size in ((640, 640), (800, 640)):  # the largest that are small for NVDEC
+    _name = f"vp9-{_size[0]}x{_size[1]}"
+    KINDS[_name] = replace(KINDS["vp9-360p"], name=f"{_name}.webm", size=_size)
 SHORT = tuple(
     TestVideo(
         name=f"short/{number:03}.mp4",
