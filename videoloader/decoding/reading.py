@@ -70,7 +70,6 @@ def read_frames(
     rules = replace(rules, in_order=True, is_strict=False)
     frame_bytes = math.prod(size) * CHANNELS
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), _MOST)
-
     place = frames.start
 
     def chunks_of(decoder: BatchDecoder) -> Generator[Iterator[torch.Tensor], None, None]:
