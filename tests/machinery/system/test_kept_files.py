@@ -2,12 +2,14 @@
 
 import hashlib
 import os
+import threading
 import time
 
 import pytest
 from shared_folders import give_away, make_shared
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system import kept_files
 from videoloader.machinery.system.kept_files import KeptFiles, as_folder
 
 CRC = 4  # bytes of the checksum
@@ -37,6 +39,28 @@ def test_what_another_process_is_writing_counts_and_stays(tmp_path):
     assert not kept.path(key(4)).exists()
     assert unfinished.exists()
     assert kept.writes
+
+
+def test_what_another_thread_is_writing_counts(tmp_path, monkeypatch):
+    kept = KeptFiles(tmp_path, "block", 100, what="blocks")
+    begun, end, checksum = threading.Event(), threading.Event(), kept_files._checksum
+
+    def of_parts(name, *parts):
+        if name == key(1):  # the file is there, and has no bytes yet
+            begun.set()
+            assert end.wait(60)
+        return checksum(name, *parts)
+
+    monkeypatch.setattr(kept_files, "_checksum", of_parts)
+    thread = threading.Thread(target=kept.write, args=(key(1), b"a" * (60 - CRC)))
+    thread.start()
+    assert begun.wait(60)
+    kept.write(key(2), b"b" * (60 - CRC))
+    end.set()
+    thread.join()
+    assert [kept.path(key(number)).exists() for number in (1, 2)] == [True, False]
+    kept.write(key(3), b"c" * (60 - CRC))
+    assert [kept.path(key(number)).exists() for number in (1, 3)] == [False, True]
 
 
 def test_what_a_killed_process_left_goes(tmp_path):

@@ -94,8 +94,10 @@ class KeptFiles:
         parts = min(limit // (size * FILES), _FOLDERS) if size else 1
         self._parts = 1 << max(parts.bit_length() - 1, 0)  # so that they have as many folders each
         self._share = limit // self._parts
-        # Bytes that may be written to each part before it is looked at again.
+        # Bytes that may be written to each part before it is looked at again, and those of files
+        # that threads of this process are writing there: what is in the folder does not tell them.
         self._room = [0] * self._parts
+        self._unfinished = [0] * self._parts
         self.writes = True
         self._checked: set[Path] = set()  # folders that belong to whom they should
         self._lock = ForkSafeLock()
@@ -149,13 +151,16 @@ class KeptFiles:
                     make_own(self.folder)
                     self._checked.add(self.folder)
                 self._check(path.parent)
-                if path.exists() or not self._has_room(key, size):
+                if path.exists():
                     return
-                with (
-                    written_whole(path, looks_around=False) as unfinished,
-                    open(unfinished, "wb") as file,
-                ):
-                    file.writelines([*parts, _checksum(key, *parts)])
+                with self._room_for(key, size) as has_room:
+                    if not has_room:
+                        return
+                    with (
+                        written_whole(path, looks_around=False) as unfinished,
+                        open(unfinished, "wb") as file,
+                    ):
+                        file.writelines([*parts, _checksum(key, *parts)])
         except SourceError as error:
             with self._lock:
                 if self.writes:
@@ -175,18 +180,22 @@ class KeptFiles:
             if is_there:
                 self._checked.add(folder)
 
-    def _has_room(self, key: str, size: int) -> bool:
-        """Whether so many bytes may be written now; they then are counted."""
-        if size > self._share:
-            return False
+    @contextmanager
+    def _room_for(self, key: str, size: int) -> Iterator[bool]:
+        """Whether so many bytes may be written within the block; they then are counted."""
         part = int(key[:2], 16) % self._parts
         with self._lock:
-            if self._room[part] < size:
+            if self._room[part] < size <= self._share:
                 self._room[part] = self._make_room(part, size)
-            if self._room[part] < size:
-                return False
-            self._room[part] -= size
-            return True
+            has_room = size <= min(self._room[part], self._share)
+            taken = size if has_room else 0
+            self._room[part] -= taken
+            self._unfinished[part] += taken
+        try:
+            yield has_room
+        finally:
+            with self._lock:
+                self._unfinished[part] -= taken
 
     def _make_room(self, part: int, size: int) -> int:
         """Bytes that may be written to a part, after files were removed if need be.
@@ -194,7 +203,7 @@ class KeptFiles:
         0 where another process is removing files.
         """
         files, limit = sorted(self._files(part)), self._share
-        total = sum(length for _, length, _ in files)
+        total = sum(length for _, length, _ in files) + self._unfinished[part]
         if total + size > limit:
             with held(self.folder / _LOCK) as is_held:
                 if not is_held:
