@@ -167,12 +167,11 @@ def no_threads_left():
 
     before = others()
     yield
-    if others() - before:
-        gc.collect()
     # Those of a dropped pipeline end soon, but nobody waits for them. A list of threads that are
     # joined would hold the one that feeds a pipeline, and with it the pipeline.
     deadline = time.monotonic() + 10
     while others() - before and time.monotonic() < deadline:
+        gc.collect()  # more than once: what a thread holds is garbage only when it has ended
         time.sleep(0.01)
     left = others() - before
     assert not left, left
