@@ -91,9 +91,10 @@ KINDS = {
     for codec, (encoder, ending, options) in _QUICK.items()
     for side, size in _SIZES.items()
 }
-for _size in ((640, 640), (800, 640)):  # the largest that are small for NVDEC
-    _name = f"vp9-{_size[0]}x{_size[1]}"
-    KINDS[_name] = replace(KINDS["vp9-360p"], name=f"{_name}.webm", size=_size)
+KINDS |= {
+    f"vp9-{side}": replace(KINDS["vp9-360p"], name=f"vp9-{side}.webm", size=size)
+    for side, size in (("640x640", (640, 640)), ("800x640", (800, 640)))  # the largest small ones
+}
 SHORT = tuple(
     TestVideo(
         name=f"short/{number:03}.mp4",

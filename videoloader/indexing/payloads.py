@@ -51,13 +51,14 @@ class Packets:
         return len(self.starts)
 
     def __iter__(self) -> Iterator[bytes]:
-        ends = (self.starts + self.sizes).tolist()
-        return map(self.memory.__getitem__, map(slice, self.starts.tolist(), ends))
+        return map(self.memory.__getitem__, self._slices())
 
     def views(self) -> Iterator[memoryview]:
         """The bytes of each packet, without a copy."""
-        ends = (self.starts + self.sizes).tolist()
-        return map(memoryview(self.memory).__getitem__, map(slice, self.starts.tolist(), ends))
+        return map(memoryview(self.memory).__getitem__, self._slices())
+
+    def _slices(self) -> Iterator[slice]:
+        return map(slice, self.starts.tolist(), (self.starts + self.sizes).tolist())
 
     def __getitem__(self, number: int) -> bytes:
         start = int(self.starts[number])

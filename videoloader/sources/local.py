@@ -210,18 +210,28 @@ class LocalSource(Source):
 
 
 class MemorySource(Source):
-    """Bytes in memory."""
+    """Bytes in memory.
+
+    Args:
+        memory: has them.
+        name: for messages.
+        size: in bytes.
+        fingerprint: of the file that they were read from; by default the size alone.
+    """
 
     is_local = True
 
-    def __init__(self, memory: memoryview, *, name: str, size: int) -> None:
+    def __init__(
+        self, memory: memoryview, *, name: str, size: int, fingerprint: Fingerprint | None = None
+    ) -> None:
         super().__init__(name=name, size=size)
         self._memory = memory
+        self._fingerprint = fingerprint or Fingerprint(size)
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """The size."""
-        return Fingerprint(self.size)
+        """That of the file, or the size."""
+        return self._fingerprint
 
     def _read(self, offset: int, size: int) -> bytes:
         return bytes(self._memory[offset : offset + size])
@@ -243,7 +253,12 @@ def nearby(source: Source) -> Source:
     """
     if isinstance(source, MemorySource) or (source.is_local and source.size > SMALL_FILE):
         return source
-    return MemorySource(source.window(0, source.size).data, name=source.name, size=source.size)
+    return MemorySource(
+        source.window(0, source.size).data,
+        name=source.name,
+        size=source.size,
+        fingerprint=source.fingerprint,
+    )
 
 
 class FileSource(Source):

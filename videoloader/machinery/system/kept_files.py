@@ -187,7 +187,7 @@ class KeptFiles:
         with self._lock:
             if self._room[part] < size <= self._share:
                 self._room[part] = self._make_room(part, size)
-            has_room = size <= min(self._room[part], self._share)
+            has_room = size <= self._room[part]
             taken = size if has_room else 0
             self._room[part] -= taken
             self._unfinished[part] += taken

@@ -239,8 +239,7 @@ class _Scan:
                     place += 4 + ((size & 0x1FFF) << 8 | view[place + 3])
                 else:
                     place = end + 1  # rare: the caller reads it
-            is_whole = len(view) >= HEAD  # not so if the file has been truncated meanwhile
-            is_more = is_whole and last < place <= end - HEAD
+            is_more = last < place <= end - HEAD
             if place > end:
                 place = found.pop()
             position = self._base + place
@@ -301,8 +300,8 @@ class _Scan:
             is_far = self._ahead == _MORE and left <= -_NEAR
             ahead = _LESS if is_far else self._ahead
             self._base, place = position, 0
-            left = max(self._source.size - position, 0)
-            self._view = self._source.window(position, min(ahead, left)).data
+            size = max(min(ahead, self._source.size - position), 0)
+            self._view = self._source.window(position, size).data
         return place
 
     def _keep(self) -> None:

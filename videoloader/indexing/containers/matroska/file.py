@@ -58,21 +58,21 @@ def index_matroska(source: Source, *, stream: int | None = None) -> Indexed:
         FormatError: the file is truncated before its first frame, or extradata is damaged.
         UnsupportedError: the track is encrypted.
     """
-    near = nearby(source) if source.is_local else source  # blocks are found in few requests
+    if source.is_local:  # of another, blocks are found in few requests
+        source = nearby(source)
     try:
-        return _index(source, near, stream)
+        return _index(source, read_segment(source), stream)
     except NeedsDemuxerError:
         return None
 
 
-def _index(source: Source, near: Source, stream: int | None) -> Indexed:
-    segment = read_segment(near)
+def _index(source: Source, segment: Segment, stream: int | None) -> Indexed:
     videos = [track for track in segment.tracks if track.kind == VIDEO]
     if stream is not None:
         videos = [track for track in videos if track.stream == stream]
     if not videos or not any(track.codec in tags.MATROSKA for track in videos):
         return None  # FFmpeg's demuxer reads it, or explains what the file is
-    blocks = scan_clusters(near, segment.clusters, segment.stop)
+    blocks = scan_clusters(source, segment.clusters, segment.stop)
     table = read_blocks(blocks)
     if not np.isin(table.tracks, [track.number for track in segment.tracks]).all():
         return None
@@ -83,18 +83,18 @@ def _index(source: Source, near: Source, stream: int | None) -> Indexed:
     mine = table.of(track.number)
     if not len(mine.pts) or mine.pts.min() < 0:
         return None  # FFmpeg treats negative times as missing
-    frames = unlace(mine, near, usual_duration=track.frame_ns, scale=segment.scale)
+    frames = unlace(mine, source, usual_duration=track.frame_ns, scale=segment.scale)
     assert track.prefix is not None
-    first = near.read(int(frames.offsets[0]), min(int(frames.sizes[0]), _SAMPLE))
+    first = source.read(int(frames.offsets[0]), min(int(frames.sizes[0]), _SAMPLE))
     description = _describe(track, track.prefix + first)
     if description is None:
         return None
-    index = _build(source, near, segment, track, description, frames)
+    index = _build(source, segment, track, description, frames)
     end = max(blocks.end, segment.stop or 0)
     index = replace(index, warnings=past_the_end(source, "what its elements announce", end))
     if codec_of(index.codec).nal is not None and not index.length_size:
-        return _start_coded(index, near)
-    return _ordered(index, description, near)
+        return _start_coded(index, source)
+    return _ordered(index, description, source)
 
 
 def _best(tracks: list[Track], table: BlockTable) -> Track:
@@ -107,12 +107,7 @@ def _best(tracks: list[Track], table: BlockTable) -> Track:
 
 
 def _build(
-    source: Source,
-    near: Source,
-    segment: Segment,
-    track: Track,
-    description: Described,
-    frames: Frames,
+    source: Source, segment: Segment, track: Track, description: Described, frames: Frames
 ) -> VideoIndex:
     codec, picture, prefix = description.codec, description.picture, track.prefix
     packets = np.empty(len(frames.sizes), dtype=PACKET_DTYPE)
@@ -122,7 +117,7 @@ def _build(
     packets["flags"] = frames.keys * np.uint16(PacketFlags.KEY)
     if codec_of(codec).count_shown is not None:
         sizes = packets["size"].astype(np.int64)
-        flags, most = vpx_flags(codec, near, packets["offset"], sizes, prefix or b"")
+        flags, most = vpx_flags(codec, source, packets["offset"], sizes, prefix or b"")
         if most > 1:
             raise NeedsDemuxerError(f"a packet shows {most} frames")
         packets["flags"] = flags
