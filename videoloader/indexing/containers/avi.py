@@ -73,12 +73,12 @@ def index_avi(source: Source, *, stream: int | None = None) -> Indexed:
     """
     if source.read_up_to(8, 4) != b"AVI ":
         return None
-    near = nearby(source)
-    header = next((c for c in walk_chunks(near, 12, near.size) if c.kind == b"hdrl"), None)
-    video = None if header is None else _video_stream(near, header)
+    source = nearby(source)
+    header = next((c for c in walk_chunks(source, 12, source.size) if c.kind == b"hdrl"), None)
+    video = None if header is None else _video_stream(source, header)
     if video is None or stream not in (None, video.number):
         return None
-    found = find_packets(near, stream=video.number, index=video.index)
+    found = find_packets(source, stream=video.number, index=video.index)
     if found is None:
         return None
     numbers = np.flatnonzero(found.places[:, 1])
@@ -88,11 +88,11 @@ def index_avi(source: Source, *, stream: int | None = None) -> Indexed:
     pictures: _Pictures | None
     codec = codec_of(tags.AVI[video.tag.upper()])
     if codec.nal is not None:
-        pictures = _nal(codec.nal, near, places, video.extradata, source.name)
+        pictures = _nal(codec.nal, source, places, video.extradata)
     elif codec.packs_pictures:
-        pictures = _mpeg4(near, places, video.extradata)
+        pictures = _mpeg4(source, places, video.extradata)
     else:
-        pictures = _jpeg(near, places, video.size)
+        pictures = _jpeg(source, places, video.size)
     if pictures is None:
         return None
     index = _build(source, video, codec.name, numbers, places, pictures)
@@ -141,7 +141,7 @@ def _audio(form: bytes) -> Audio:
 
 
 def _nal(
-    nal: NalSyntax, source: Source, places: NDArray[np.int64], extradata: bytes, name: str
+    nal: NalSyntax, source: Source, places: NDArray[np.int64], extradata: bytes
 ) -> _Pictures | None:
     """Packets with start codes, one picture each."""
     scan = NalScan(nal, room=source.size)
@@ -155,7 +155,7 @@ def _nal(
         return None
     picture = nal.parse_sequence(scan.sequence).picture
     order = scan.order()
-    return _Pictures(picture, scan.keys, order, tuple(scan.setups), scan.warnings(name))
+    return _Pictures(picture, scan.keys, order, tuple(scan.setups), scan.warnings(source.name))
 
 
 def _mpeg4(source: Source, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:

@@ -70,8 +70,8 @@ def index_flv(source: Source, *, stream: int | None = None) -> Indexed:
     header = source.read_up_to(0, 9)
     if len(header) < 9:
         return None
-    near = nearby(source)
-    tags = _read_tags(near, int.from_bytes(header[5:9], "big"))
+    source = nearby(source)
+    tags = _read_tags(source, int.from_bytes(header[5:9], "big"))
     if tags is None or stream not in (None, tags.stream) or len({t.codec for t in tags.video}) != 1:
         return None
     setups: list[tuple[int, bytes]] = []
@@ -79,7 +79,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> Indexed:
     room = _MAX_SETUPS
     for tag in tags.video:
         if tag.packet == _SETUP:
-            setup = near.read(tag.offset, tag.size)
+            setup = source.read(tag.offset, tag.size)
             if setups and setups[-1][0] == len(frames):
                 setups.pop()  # no frame used it
             if not setups or setups[-1][1] != setup:
@@ -91,19 +91,19 @@ def index_flv(source: Source, *, stream: int | None = None) -> Indexed:
             frames.append(tag)
     if not frames or (setups and setups[0][0] != 0):
         return None
-    return _build(source, near, frames, setups, tags)
+    return _build(source, frames, setups, tags)
 
 
 def _build(
-    source: Source, near: Source, frames: list[_Tag], setups: list[tuple[int, bytes]], tags: _Tags
+    source: Source, frames: list[_Tag], setups: list[tuple[int, bytes]], tags: _Tags
 ) -> Indexed:
     codec, first = frames[0].codec, frames[0]
-    described = _describe(codec, setups, near.read(first.offset, first.size))
+    described = _describe(codec, setups, source.read(first.offset, first.size))
     if described is None:
         return None
     picture, length_size = described.picture, described.length_size
     dts = np.array([tag.dts for tag in frames], dtype=np.int64)
-    flags = [int(_flags(tag, near, length_size)) for tag in frames]
+    flags = [int(_flags(tag, source, length_size)) for tag in frames]
     table = packet_table(
         [tag.offset for tag in frames],
         [tag.size for tag in frames],

@@ -52,12 +52,12 @@ def index_ivf(source: Source, *, stream: int | None = None) -> Indexed:
     if tag not in tags.IVF or not rate or not scale:
         return None
     codec = tags.IVF[tag]
-    near = nearby(source)
-    packets, end = _walk(near)
+    source = nearby(source)
+    packets, end = _walk(source)
     if not packets:
         return None
     offsets, sizes, pts = np.array(packets, dtype=np.int64).T
-    found = _pictures(codec, near, offsets, sizes)
+    found = _pictures(codec, source, offsets, sizes)
     if found is None:
         return None
     table = packet_table(offsets, sizes, pts=pts, dts=pts, flags=found.flags)

@@ -25,8 +25,8 @@ def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
     """
     if stream not in (None, 0):
         return None
-    near = nearby(source)
-    units = av1.temporal_units(near.read_up_to, near.size)
+    source = nearby(source)
+    units = av1.temporal_units(source.read_up_to, source.size)
     if units is None:
         return None
     offsets, end = units
@@ -37,12 +37,12 @@ def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
     else:
         stop = end
     sizes = np.diff(offsets, append=stop)
-    first = near.read(0, int(sizes[0]))
+    first = source.read(0, int(sizes[0]))
     extradata = av1.sequence_unit(first)
     sequence = av1.parse_sequence(extradata)
     if sequence is None:
         return None
-    flags, shown = av1_flags(near, offsets, sizes.tolist(), sequence)
+    flags, shown = av1_flags(source, offsets, sizes.tolist(), sequence)
     times = np.arange(len(offsets)) * _STEP
     table = packet_table(
         offsets, sizes, pts=times, dts=times, flags=flags, durations=np.full(len(offsets), _STEP)

@@ -45,18 +45,20 @@ def index_raw(codec: str, source: Source, *, stream: int | None = None) -> Index
     """
     if stream not in (None, 0):
         return None
-    near = nearby(source)
-    units = find_units(nal_syntax(codec), near)
+    source = nearby(source)
+    units = find_units(nal_syntax(codec), source)
     if not _is_plain(units):
         return None
     starts, slices = split_pictures(units)
     if not len(starts) or len(starts) * _MIN_PACKET > source.size:
         return None
-    picture = _first_picture(units, near, int(slices[0]))
-    scan = None if picture is None else scan_units(units, near, slices[slices < len(units.places)])
+    picture = _first_picture(units, source, int(slices[0]))
+    scan = (
+        None if picture is None else scan_units(units, source, slices[slices < len(units.places)])
+    )
     if picture is None or scan is None:
         return None
-    return _build(source, codec, packet_begins(units, near, starts), picture, scan)
+    return _build(source, codec, packet_begins(units, source, starts), picture, scan)
 
 
 def _begins(codec: str, head: bytes) -> bool:
