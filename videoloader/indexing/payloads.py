@@ -84,7 +84,7 @@ class PacketReader:
         self._source = source
         self._index = index
         self._offsets = index.packets["offset"]
-        self._sizes = index.packets["size"].astype(np.int64)
+        self._sizes = index.packets["size"]
         self._prefix = index.packing.prefix
         self._transport = index.packing.transport
         self._demuxed: Generator[bytes, None, None] | None = None
@@ -100,7 +100,7 @@ class PacketReader:
             return Packets.of([self._demux(number) for number in packets.tolist()])
         if self._transport is not None:
             return Packets.of(self._unpack(self._transport, packets))
-        places, sizes = self._offsets[packets], self._sizes[packets]
+        places, sizes = self._offsets[packets], self._sizes[packets].astype(np.int64)
         blocks, held = [], 0
         for some, base, block in self._blocks(places, places + sizes):
             places[some] += held - base  # in what was read, from here on

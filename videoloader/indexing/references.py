@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from videoloader.codecs.av1.frames import Av1References, keep_frames
 from videoloader.codecs.nal import (
     Walked,
     annexb_units,
-    disposable_in_annexb,
+    disposable_in_memory,
     disposable_packets,
     has_b_slices,
     length_units,
@@ -27,7 +26,7 @@ from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.payloads import Packets, head_windows, read_packets
-from videoloader.sources.source import Source, rows_at
+from videoloader.sources.source import Source
 
 _CHUNK = 256
 
@@ -36,12 +35,8 @@ def classify_packets(index: VideoIndex, packets: Packets) -> NDArray[np.bool_]:
     """Mask of the disposable ones of some packets; all False if headers of the codec do not say."""
     codec = codec_of(index.codec)
     if codec.nal is not None:
-        nal, layers = codec.nal, index.sub_layers
-        if not index.length_size:
-            return disposable_in_annexb(nal, packets, sub_layers=layers)
-        read = partial(rows_at, np.frombuffer(packets.memory, dtype=np.uint8))
-        walked = walk_units(read, packets.starts, packets.sizes, index.length_size)
-        return disposable_packets(nal, walked, len(packets), sub_layers=layers)
+        memory, places, size = packets.memory, packets.places(), index.length_size
+        return disposable_in_memory(codec.nal, memory, places, size, sub_layers=index.sub_layers)
     if codec.disposable is not None:
         return np.array(codec.disposable(index.extradata_of(0), [*packets]), dtype=np.bool_)
     return np.zeros(len(packets), dtype=np.bool_)

@@ -70,8 +70,8 @@ class ElementaryStream:
             return count_joinable(packets.memory[end - 1] for begin, end in places if end > begin)
         return 1
 
-    def join(self, payloads: Packets | Sequence[bytes]) -> bytes:
-        """Put packets together: a part of the elementary stream.
+    def join(self, payloads: Packets | Sequence[bytes], head: bytes = b"") -> bytes:
+        """Put packets together behind a head: a part of the elementary stream.
 
         Raises:
             UnsupportedError: the size of pictures differs from the index, or changes; a length
@@ -79,7 +79,7 @@ class ElementaryStream:
         """
         packets = payloads if isinstance(payloads, Packets) else Packets.of(payloads)
         if self._length_size:
-            return _START_CODE.join((b"", *self._units(packets)))
+            return _START_CODE.join((head, *self._units(packets)))
         if self._codec.has_superframes:
             whole = [*packets.views()]
             if unusual := [bytes(packet) for packet in whole if not is_plain(packet)]:
@@ -87,11 +87,11 @@ class ElementaryStream:
                 if any(map(shows_earlier, unusual)):
                     reason = "a packet shows an earlier frame, which NVDEC does not give"
                     raise UnsupportedError(f"{self._index.name}: {reason}")
-            return join_frames(whole)
+            return head + join_frames(whole)
         self._check_sizes(packets)
         stream = b"".join(packets)
         self._check_stream(stream)
-        return stream
+        return head + stream
 
     def _units(self, packets: Packets) -> list[memoryview]:
         memory, size = memoryview(packets.memory), self._length_size

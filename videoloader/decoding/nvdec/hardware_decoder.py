@@ -192,11 +192,10 @@ class Feeder:
             return
         chunks = self._behind(run, source) if self._reads_on else self._run(run, source)
         for packets, data in chunks:
-            head = b"" if self.counts.packets else self._stream.head(packets[0])
             self.counts.packets += len(packets)
             self.counts.bytes += sum(self._sizes[packets].tolist())
             self._tagged.add(packets[0])
-            frames = self._call(head + data if head else data, self._order.feed(packets))
+            frames = self._call(data, self._order.feed(packets))
             found = self._wanted(frames, missing)
             if found:
                 yield found
@@ -283,7 +282,8 @@ class Feeder:
                 stop = min(stop, bisect_left(numbers, begins[next_begin]))
             part = payloads.some(slice(start, stop))
             stop = start + self._stream.count_joinable(part)
-            yield numbers[start:stop], self._stream.join(part.some(slice(stop - start)))
+            head = b"" if self.counts.packets else self._stream.head(numbers[start])
+            yield numbers[start:stop], self._stream.join(part.some(slice(stop - start)), head)
             start = stop
 
     def _call(self, data: bytes, tag: int) -> list[tuple[int, Any]]:
