@@ -53,8 +53,8 @@ def random_surface(rng, picture, *, smooth=False):
     return memory, (luma, blue, red)
 
 
-def expected(planes, picture, view, interpolation, tone_map="none", *, repeats=False):
-    """(H, W, 3) of a slot: 0-255, not rounded, not normalised.
+def expected(planes, picture, view, interpolation, tone_map="none", *, repeats=False, output="rgb"):
+    """(H, W, 3) of a slot, or (H, W, 1) of gray: 0-255, not rounded, not normalised.
 
     With `repeats`, at the picture's own size, chroma is repeated for the pixels that share it.
     """
@@ -95,6 +95,8 @@ def expected(planes, picture, view, interpolation, tone_map="none", *, repeats=F
             top, left, rows, columns = view.window
             values = values[top : top + rows, left : left + columns]
         channels.append(values[:, ::-1] if view.flip else values)
+    if output == "gray":
+        return to_gray(channels[0], picture.range == "pc", picture.bit_depth)[..., None]
     rgb = to_rgb(channels, picture.matrix, picture.range == "pc", picture.bit_depth)
     if tone_map != "none" and picture.transfer in ("smpte2084", "arib-std-b67"):
         rgb = 255 * sdr(rgb / 255, picture.transfer, tone_map)
@@ -136,6 +138,12 @@ def axis_weights(
     continued[:, first - far] += weights[:, :first].sum(axis=1)
     continued[:, end - far - 1] += weights[:, end:].sum(axis=1)
     return continued / continued.sum(axis=1, keepdims=True)
+
+
+def to_gray(luma, full, depth):
+    """Y' of ITU-T H.273, section 8.3, on the scale of 255."""
+    black, white = (0, (1 << depth) - 1) if full else (16 << depth - 8, 235 << depth - 8)
+    return 255 * np.clip((luma - black) / (white - black), 0, 1)
 
 
 def to_rgb(channels, matrix, full, depth):

@@ -195,14 +195,28 @@ def test_interleaved_components_have_no_planes(tmp_path):
         video.get_frames([0], output="yuv")
 
 
-def test_a_gpu_leaves_gray_and_planes_to_the_cpu(decoder, path):
+@pytest.mark.parametrize("layout", ["FHWC", "CFHW"])
+def test_a_gpu_gives_gray_as_the_cpu_does(decoder, path, layout):
     with vl.Video(path) as video:
-        for output in ("gray", "yuv"):
+        options = {"output": "gray", "layout": layout}
+        there = decoder.decode([(path, [9, 4])], **options).frames[0]
+        assert torch.equal(there.cpu(), video.get_frames([9, 4], **options).frames)
+        for more in ({"size": (40, 100)}, {"dtype": "float32", "mean": 90, "std": 60, "size": 32}):
+            there = decoder.decode([(path, [9, 4])], **options, **more).frames[0]
+            wanted = video.get_frames([9, 4], **options, **more).frames
+            assert (there.cpu().float() - wanted.float()).abs().max() <= 1 / more.get("std", 1)
+    assert not decoder.stats()["routed"]
+
+
+def test_a_gpu_leaves_coded_samples_to_the_cpu(decoder, path):
+    with vl.Video(path) as video:
+        for output, dtype in (("gray", "uint16"), ("yuv", "uint8")):
             for layout in ("FHWC", "CFHW"):
-                options = {"output": output, "layout": layout}
+                options = {"output": output, "dtype": dtype, "layout": layout}
                 there = decoder.decode([(path, [9, 4])], **options).frames[0]
-                assert torch.equal(there, video.get_frames([9, 4], **options).frames)
-            assert decoder.stats()["routed"][f'output="{output}" is made on the CPU'] > 0
+                assert torch.equal(there.cpu(), video.get_frames([9, 4], **options).frames)
+            reason = f'output="{output}" of coded samples is made on the CPU'
+            assert decoder.stats()["routed"][reason] > 0
 
 
 def test_frames_snap_to_the_keyframe_before(path):

@@ -1,4 +1,5 @@
-// Surfaces of a decoder -> RGB in the slots of a batch: crop, resize, matrix, clamp, normalise, cast.
+// Surfaces of a decoder -> RGB or gray in the slots of a batch: crop, resize, matrix, clamp,
+// normalise, cast.
 //
 // One launch for all surfaces of a table: blockIdx.y is the surface, blockIdx.x and on its tiles.
 // All coordinates are in the coded orientation; rotations and flips are in the strides of the
@@ -9,6 +10,7 @@
 // shared memory carries values across barriers, so a block of one thread computes the same.
 //
 // Macros: ELEMENT 0 uint8, 1 uint16, 2 float16, 3 bfloat16, 4 float32;
+// CHANNELS 3 for RGB, 1 for gray, which reads no chroma;
 // TONE_MAP 0 none, 1 reinhard, 2 hable; SWSCALE, whether surfaces are converted as swscale does;
 // SURFACE_BYTES, the size of a descriptor in Python.
 
@@ -156,7 +158,7 @@ __device__ inline float like_swscale(const Surface& s, const float* m, float y, 
 
 __device__ inline void colour(const Surface& s, float y, float u, float v, Element* pixel) {
     float rgb[3];
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < CHANNELS; c++) {
         const float* m = s.matrix + 4 * c;
 #if SWSCALE
         if (s.format & (PRODUCTS | TABLES)) {
@@ -169,7 +171,7 @@ __device__ inline void colour(const Surface& s, float y, float u, float v, Eleme
 #if TONE_MAP
     if (s.transfer != NO_TRANSFER) tone_map(rgb, s.transfer);
 #endif
-    for (int c = 0; c < 3; c++) pixel[c] = encode(rgb[c] * s.scale[c] + s.shift[c]);
+    for (int c = 0; c < CHANNELS; c++) pixel[c] = encode(rgb[c] * s.scale[c] + s.shift[c]);
 }
 
 __device__ inline Element* destination(const Surface& s, int row, int column) {
@@ -179,26 +181,28 @@ __device__ inline Element* destination(const Surface& s, int row, int column) {
 
 __device__ inline void store(const Surface& s, int row, int column, const Element* pixel) {
     Element* to = destination(s, row, column);
-    for (int c = 0; c < 3; c++) to[c * s.channel_stride] = pixel[c];
+    for (int c = 0; c < CHANNELS; c++) to[c * s.channel_stride] = pixel[c];
 }
 
 // Four pixels of a row, at once where they lie side by side in memory.
 __device__ inline void store_four(const Surface& s, int row, int column, const Element* pixels) {
     Element* to = destination(s, row, column);
-    if (s.column_stride == 3 && s.channel_stride == 1 && (u64)to % sizeof(Four<Element>) == 0) {
-        for (int k = 0; k < 3; k++) {
+    bool whole = s.column_stride == CHANNELS && s.channel_stride == 1;
+    if (whole && (u64)to % sizeof(Four<Element>) == 0) {
+        for (int k = 0; k < CHANNELS; k++) {
             Four<Element> four = {
                 {pixels[4 * k], pixels[4 * k + 1], pixels[4 * k + 2], pixels[4 * k + 3]}};
             ((Four<Element>*)to)[k] = four;
         }
         return;
     }
-    for (int c = 0; c < 3; c++, to += s.channel_stride) {
+    for (int c = 0; c < CHANNELS; c++, to += s.channel_stride) {
         if (s.column_stride == 1 && (u64)to % sizeof(Four<Element>) == 0) {
-            Four<Element> four = {{pixels[c], pixels[3 + c], pixels[6 + c], pixels[9 + c]}};
+            Four<Element> four = {{pixels[c], pixels[CHANNELS + c], pixels[2 * CHANNELS + c],
+                                   pixels[3 * CHANNELS + c]}};
             *(Four<Element>*)to = four;
         } else {
-            for (int k = 0; k < 4; k++) to[k * s.column_stride] = pixels[3 * k + c];
+            for (int k = 0; k < 4; k++) to[k * s.column_stride] = pixels[CHANNELS * k + c];
         }
     }
 }
@@ -370,7 +374,7 @@ __device__ __noinline__ void add_plane(u64 plane, i64 pitch, const Tile& tile, c
 template <typename T>
 __device__ void resize(const Surface& s, const Tile& tile, Scratch& m) {
     int each = tile.rows + tile.columns;
-    for (int i = threadIdx.x; i < 2 * each; i += blockDim.x) {
+    for (int i = threadIdx.x; i < (CHANNELS > 1 ? 2 : 1) * each; i += blockDim.x) {
         int chroma = i >= each, k = i - chroma * each;
         if (k < tile.rows)
             m.rows[chroma][k] = taps_of(s, true, chroma, tile.row + k);
@@ -383,18 +387,18 @@ __device__ void resize(const Surface& s, const Tile& tile, Scratch& m) {
     __syncthreads();
     u64 chroma = s.luma + s.chroma_offset;
     add_plane<T, 1>(s.luma, s.pitch, tile, m.rows[0], m.columns[0], m, 0);
-    if (s.format & PLANAR) {
+    if (CHANNELS > 1 && s.format & PLANAR) {
         u64 second = s.luma + s.second_chroma_offset;
         add_plane<T, 1>(chroma, s.pitch, tile, m.rows[1], m.columns[1], m, 1);
         add_plane<T, 1>(second, s.pitch, tile, m.rows[1], m.columns[1], m, 2);
-    } else {
+    } else if (CHANNELS > 1) {
         add_plane<T, 2>(chroma, s.pitch, tile, m.rows[1], m.columns[1], m, 1);
     }
     for (int i = threadIdx.x; i < pixels; i += blockDim.x) {
         int row = tile.by_columns ? i / tile.columns : i % tile.rows;
         int column = tile.by_columns ? i % tile.columns : i / tile.rows;
         int at = row * tile.columns + column;
-        Element pixel[3];
+        Element pixel[CHANNELS];
         colour(s, m.sums[0][at], m.sums[1][at], m.sums[2][at], pixel);
         store(s, tile.row + row, tile.column + column, pixel);
     }
@@ -446,18 +450,22 @@ __device__ void copy(const Surface& s, const Tile& tile) {
         else
             for (int k = 0; k < 4; k++)
                 if (k < count) four.at[k] = luma[k];
-        Element pixels[12];
+        Element pixels[4 * CHANNELS];
         for (int k = 0; k < 4; k++) {
             if (k >= count) continue;
+            if (CHANNELS == 1) {
+                colour(s, four.at[k], 0.0f, 0.0f, pixels + k);
+                continue;
+            }
             Pair u = chroma_at(across, columns, s.crop_left + column + k, repeat_x);
             colour(s, four.at[k], chroma_of<T>(first, s.pitch, step, u, v),
-                   chroma_of<T>(second, s.pitch, step, u, v), pixels + 3 * k);
+                   chroma_of<T>(second, s.pitch, step, u, v), pixels + CHANNELS * k);
         }
         if (count == 4)
             store_four(s, row, column, pixels);
         else
             for (int k = 0; k < 4; k++)
-                if (k < count) store(s, row, column + k, pixels + 3 * k);
+                if (k < count) store(s, row, column + k, pixels + CHANNELS * k);
     }
 }
 

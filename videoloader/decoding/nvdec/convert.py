@@ -68,6 +68,7 @@ def compile_options(output: OutputFormat) -> tuple[str, ...]:
     return (
         "-std=c++17",
         f"-DELEMENT={_ELEMENTS[output.element]}",
+        f"-DCHANNELS={output.channels}",
         f"-DTONE_MAP={_TONE_MAPS[output.tone_map]}",
         f"-DSWSCALE={int(output.matrix == 'swscale')}",
         f"-DSURFACE_BYTES={SURFACE_DTYPE.itemsize}",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.color import HLG, PQ
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.pictures.matrix import matrix_for
+from videoloader.decoding.pictures.matrix import GRAY, matrix_for
 from videoloader.decoding.pictures.swscale import swscale_matrix
 from videoloader.errors import ArgumentError
 from videoloader.indexing.packets import Orientation
@@ -201,8 +201,9 @@ def _describe(
     record["chroma_offset"], record["second_chroma_offset"] = plane, 2 * plane
     own_size = (down.length, across.length) == (down.resized, across.resized)
     record["format"] = code
+    is_gray = output.output == "gray"
+    is_swscale = output.matrix == "swscale" and not is_gray
     if own_size and output.tone_map == "none":
-        is_swscale = output.matrix == "swscale"
         repeats = output.chroma == "nearest" and output.dtype == "uint8"
         if picture.bit_depth == 8 and (repeats or is_swscale):
             record["format"] |= _REPEAT_X | _REPEAT_Y
@@ -220,13 +221,13 @@ def _describe(
     x, y = SITINGS[picture.siting]
     record["siting"] = (x if code & _HALF_WIDTH else 0, y if code & _HALF_HEIGHT else 0)
     bits = {"bit_depth": picture.bit_depth, "storage_bits": picture.storage_bits}
-    if output.matrix == "swscale":
+    if is_swscale:
         is_subsampled = bool(code & (_HALF_WIDTH | _HALF_HEIGHT))
         matrix = swscale_matrix(picture.matrix, picture.range, subsampled=is_subsampled, **bits)
         if is_subsampled:
             record["format"] |= _PRODUCTS if picture.bit_depth == 8 else _TABLES
     else:
-        matrix = matrix_for(picture.matrix, picture.range, **bits)
+        matrix = matrix_for(GRAY if is_gray else picture.matrix, picture.range, **bits)
     record["matrix"] = matrix.ravel()
     _place(record, output, down, across, channel_stride)
     record.flags.writeable = False

@@ -399,4 +399,5 @@ def _unmade(output: OutputFormat) -> str | None:
     """Why the kernel does not support an output format; None if it does."""
     if output.interpolation == "bicubic":
         return 'interpolation="bicubic" is done on the CPU'
-    return None if output.output == "rgb" else f'output="{output.output}" is made on the CPU'
+    is_coded = output.is_planar or (output.output == "gray" and output.dtype == "uint16")
+    return f'output="{output.output}" of coded samples is made on the CPU' if is_coded else None
