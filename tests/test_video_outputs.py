@@ -101,6 +101,31 @@ def test_gray_of_8_bits_has_full_range_as_swscale_gives_it(tmp_path, pixel_forma
     assert np.abs(floats - wanted).max() < 1.5
 
 
+@pytest.mark.parametrize("interpolation", ["triangular", "bicubic", "bilinear", "nearest"])
+@pytest.mark.parametrize("matrix", [1, 5, 9])  # BT.709, BT.601, BT.2020
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv444p10le"])
+def test_colours_do_not_show_in_resized_gray(tmp_path, pixel_format, matrix, interpolation):
+    """All luma is the same, chroma is not: FFmpeg would mix it in to change the matrix."""
+    path = tmp_path / "a.mkv"
+    peak = 4 if "10" in pixel_format else 1
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=10, options={"qp": "0"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, pixel_format
+        stream.codec_context.colorspace = matrix
+        frame = av.VideoFrame(64, 48, pixel_format)
+        for plane, values in zip(frame.planes, ([126], range(64), [200]), strict=True):
+            kind = np.dtype("<u2" if peak > 1 else "u1")
+            rows = np.frombuffer(plane, kind).reshape(plane.height, -1)
+            rows[:, : plane.width] = peak * np.resize(values, plane.width)
+        frame.pts, frame.colorspace = 0, matrix
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    assert int(decoded(path)[0].colorspace) == matrix
+    with vl.Video(path) as video:
+        small = video.get_frames([0], output="gray", size=(20, 30), interpolation=interpolation)
+    assert np.abs(small.frames.numpy().astype(float) - (126 - 16) * 255 / 219).max() <= 1
+
+
 def test_a_range_that_is_named_holds_for_gray(tmp_path):
     path = encoded(tmp_path / "a.mkv", "ffv1", "gray")
     with vl.Video(path) as video, vl.Video(path, color_range="limited") as limited:

@@ -337,7 +337,7 @@ def _scale(
     options = {"w": size[1], "h": size[0], "flags": f"{flags}+accurate_rnd"}
     # Both sides alike: the samples are scaled and not converted.
     options |= {"in_range": "full", "out_range": "full"}
-    if picture is None or picture.kind == "yuv":
+    if picture is None or picture.kind != "rgb":
         options |= {"in_color_matrix": "bt601", "out_color_matrix": "bt601"}
     # Where the first sample of chroma lies, in 256ths of a pixel, from the corner of the part.
     if picture is not None and picture.across == 2:
