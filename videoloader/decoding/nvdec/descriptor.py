@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.color import HLG, PQ
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.pictures.matrix import GRAY, matrix_for
+from videoloader.decoding.pictures.matrix import matrix_for
 from videoloader.decoding.pictures.swscale import swscale_matrix
 from videoloader.errors import ArgumentError
 from videoloader.indexing.packets import Orientation
@@ -226,8 +226,10 @@ def _describe(
         matrix = swscale_matrix(picture.matrix, picture.range, subsampled=is_subsampled, **bits)
         if is_subsampled:
             record["format"] |= _PRODUCTS if picture.bit_depth == 8 else _TABLES
+    elif is_gray:  # as G of GBR, which is the first component
+        matrix = matrix_for("gbr", picture.range, **bits)[[1, 1, 1]]
     else:
-        matrix = matrix_for(GRAY if is_gray else picture.matrix, picture.range, **bits)
+        matrix = matrix_for(picture.matrix, picture.range, **bits)
     record["matrix"] = matrix.ravel()
     _place(record, output, down, across, channel_stride)
     record.flags.writeable = False

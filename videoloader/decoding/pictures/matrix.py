@@ -28,9 +28,6 @@ _OTHERS = {
 MATRICES = frozenset({*_WEIGHTS, *_OTHERS})
 """FFmpeg's names of the matrix coefficients that have a map."""
 
-GRAY = "gray"
-"""In place of such a name: R, G and B are luma alone."""
-
 
 @cache
 def matrix_for(
@@ -39,7 +36,7 @@ def matrix_for(
     """The map from stored samples to RGB on the 0-255 scale.
 
     Args:
-        matrix: FFmpeg's name of the matrix coefficients, or `GRAY`.
+        matrix: FFmpeg's name of the matrix coefficients.
         range_: `tv` (limited) or `pc` (full).
         bit_depth: bits of a sample.
         storage_bits: bits in which it is stored, 8 or 16; the sample is in the high ones.
@@ -75,8 +72,6 @@ def equations_of(matrix: str) -> NDArray[np.float64]:
     """
     if matrix in _OTHERS:
         return np.array(_OTHERS[matrix])
-    if matrix == GRAY:
-        return np.eye(3)[[0, 0, 0]]
     if matrix not in _WEIGHTS:
         raise UnsupportedError(f"no conversion to RGB from matrix {matrix!r}; decode to surfaces")
     red, blue = _WEIGHTS[matrix]
