@@ -2,6 +2,7 @@
 
 import io
 import struct
+from dataclasses import replace
 from fractions import Fraction
 
 import av
@@ -11,6 +12,7 @@ from mp4_files import box, demuxed, full, indexed, ints, movie, read_clip, track
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
+from videoloader.indexing.containers.mp4 import entry
 
 FRAMES = 36
 X264 = {"x264-params": "keyint=12:bframes=2:scenecut=0:threads=1"}
@@ -234,6 +236,32 @@ def test_inner_boxes_with_sizes_in_64_bits(data, depth):
     start, stop = find(data, *path)
     body = data[start + 8 : stop]
     agree(replaced(data, path, ints("I", 1) + path[-1] + ints("Q", len(body) + 16) + body))
+
+
+def described(description, *children):
+    """A table of one sample description, with these boxes in place of its bit rate."""
+    (size,) = struct.unpack_from(">I", description, 16)
+    kind, content = description[20:24], description[24 : 16 + size]
+    content = content[: content.index(b"btrt") - 4] if b"btrt" in content else content
+    return full(b"stsd", 0, 0, ints("I", 1), box(kind, content, *children))
+
+
+def test_descriptions_that_differ_by_their_bit_rates_are_read_once(clip):
+    rates = [box(b"btrt", ints("III", 0, rate, rate)) for rate in (1000, 2000, 3000)]
+    long = ints("I4sQIII", 1, b"btrt", 28, 0, 4000, 4000)
+    aspect = box(b"pasp", ints("II", 4, 3))
+    given = [(), *((rate,) for rate in rates), (long,), (aspect, rates[0]), (rates[0], aspect)]
+    found = []
+    entry._entry_alone.cache_clear()
+    for children in given:
+        made = replace(clip, description=described(clip.description, *children))
+        with vl.Video(movie(made, made.samples)) as video:
+            index = video.index
+            found.append((index.extradata, index.color, index.width, index.traits.aspect))
+    assert found[1:5] == found[:1] * 4
+    assert found[5] == found[6] == (*found[0][:-1], Fraction(4, 3))
+    # Without a rate, or with a short one behind all else; long; with an aspect; not behind all.
+    assert entry._entry_alone.cache_info().misses == 4
 
 
 def test_a_movie_that_goes_on_to_the_end_of_the_file(data):

@@ -22,10 +22,11 @@ from videoloader.indexing.containers.mp4.traits import read_aspect, read_light
 from videoloader.indexing.order.nal_scan import describe_start_coded
 from videoloader.indexing.traits import Light
 
+_HEADER = 8  # bytes of a box before its content, unless it is long
 _VISUAL_HEADER = 78  # bytes before the boxes inside a visual sample entry
 _FRAMED = b"\1"  # first byte of a configuration record
 _MAX_DESCRIPTIONS = 1 << 16  # bytes to read; a description has a few hundred
-_ENCRYPTED = b"encv"
+_ENCRYPTED, _BIT_RATE = b"encv", b"btrt"
 VIDEO_KINDS = {*tags.MP4, *tags.MP4_OLDER, _ENCRYPTED}
 """Types of sample entries that are only used for video."""
 
@@ -83,10 +84,18 @@ class _SampleNeededError(Exception):
 
 
 def _known_entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
-    """`_entry`, which reads equal descriptions once: most files of a data set have one of a few."""
+    """`_entry`, which reads equal descriptions once: most files of a data set have one of a few.
+
+    The bit rates of files, which encoders write behind all else, count for nothing here.
+    """
     if box.size <= _MAX_DESCRIPTIONS:
+        stop = box.stop
+        for child in box.children(skip=_VISUAL_HEADER):
+            header = child.start - _HEADER
+            if child.stop == box.stop and box.data[header + 4 : child.start] == _BIT_RATE:
+                stop = header
         with suppress(_SampleNeededError):
-            return _entry_alone(box.kind, box.data[box.start : box.stop])
+            return _entry_alone(box.kind, box.data[box.start : stop])
     return _entry(box, sample)
 
 
