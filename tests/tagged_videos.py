@@ -55,5 +55,21 @@ def converted_by_pyav(path):
         return next(container.decode(video=0)).to_ndarray(format="rgb24")
 
 
+def scaled_by_ffmpeg(path, size):
+    """The first frame through FFmpeg's scale filter with its default flags."""
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        graph = av.filter.Graph()
+        nodes = (
+            graph.add_buffer(template=stream),
+            graph.add("scale", f"{size[1]}:{size[0]}"),
+            graph.add("format", "rgb24"),
+            graph.add("buffersink"),
+        )
+        graph.link_nodes(*nodes).configure()
+        graph.vpush(next(container.decode(stream)))
+        return graph.vpull().to_ndarray()
+
+
 def mean_difference(here, there):
     return np.abs(np.asarray(here, np.float64) - there).mean()

@@ -2,14 +2,20 @@
 
 from contextlib import closing
 
-import av
 import numpy as np
 import pytest
 import torch
 from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
 from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from surface_oracle import to_rgb
-from tagged_videos import MATRICES, RANGES, converted_by_pyav, mean_difference, tagged_video
+from tagged_videos import (
+    MATRICES,
+    RANGES,
+    converted_by_pyav,
+    mean_difference,
+    scaled_by_ffmpeg,
+    tagged_video,
+)
 from torch.nn.functional import interpolate
 from typer.testing import CliRunner
 
@@ -139,22 +145,6 @@ def test_going_through_a_video_converts_each_frame_once(tmp_path, monkeypatch, w
     assert np.array_equal(frames[0], converted_by_pyav(path))
 
 
-def scaled_by_ffmpeg(path, size):
-    """The first frame through FFmpeg's scale filter with its default flags."""
-    with av.open(str(path)) as container:
-        stream = container.streams.video[0]
-        graph = av.filter.Graph()
-        nodes = (
-            graph.add_buffer(template=stream),
-            graph.add("scale", f"{size[1]}:{size[0]}"),
-            graph.add("format", "rgb24"),
-            graph.add("buffersink"),
-        )
-        graph.link_nodes(*nodes).configure()
-        graph.vpush(next(container.decode(stream)))
-        return graph.vpull().to_ndarray()
-
-
 @pytest.mark.parametrize("pixel_format", FORMATS)
 @pytest.mark.parametrize("color_range", RANGES)
 @pytest.mark.parametrize("matrix", MATRICES)
@@ -163,9 +153,11 @@ def test_bicubic_by_swscale_is_ffmpegs_scale_filter(tmp_path, pixel_format, colo
         tmp_path / "a.mp4", pixel_format=pixel_format, matrix=matrix, color_range=color_range
     )
     with vl.Video(path, matrix="swscale") as video:
-        for size in ((50, 40), (200, 130)):
+        for size in ((50, 40), (200, 130), video.size):
             clip = video.get_frames([0], size=size, interpolation="bicubic")
             assert np.array_equal(clip.frames[0], scaled_by_ffmpeg(path, size))
+        part = video.get_frames([0], crop=(7, 11, 30, 40), interpolation="bicubic").frames[0]
+        assert torch.equal(part, clip.frames[0][7:37, 11:51])
 
 
 def test_bicubic_holds_for_any_matrix_part_and_dtype(tmp_path, demo_folder):

@@ -12,6 +12,7 @@ import torch
 from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
 from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from peer_frames import decoded
+from tagged_videos import scaled_by_ffmpeg, tagged_video
 
 import videoloader as vl
 from videoloader.compat import decord
@@ -53,6 +54,20 @@ def test_frames_are_those_of_a_full_decode_in_any_order(reader, frames):
     assert np.array_equal(reader[5:50:9].asnumpy(), frames[5:50:9])
     assert np.array_equal(reader[::-20].asnumpy(), frames[::-20])
     assert reader[10:10].shape == (0, 720, 64, 3)
+
+
+@pytest.mark.parametrize(
+    ("pixel_format", "size"),
+    [("yuv420p10le", (96, 64)), ("yuv422p10le", (95, 64)), ("yuv444p", (95, 63))],
+)
+def test_chroma_of_deep_and_odd_pictures_has_decords_filter(tmp_path, pixel_format, size):
+    """decord's pictures go through FFmpeg's scale filter, which is bicubic by default."""
+    path = tagged_video(tmp_path / "a.mp4", size=size, pixel_format=pixel_format, matrix="bt709")
+    wanted = scaled_by_ffmpeg(path, size)
+    reader = VideoReader(str(path))
+    assert np.array_equal(reader[0].asnumpy(), wanted)
+    assert np.array_equal(reader.get_batch([1, 0]).asnumpy()[1], wanted)
+    assert np.array_equal(next(iter(VideoReader(str(path)))).asnumpy(), wanted)
 
 
 @pytest.mark.parametrize("threads", [0, 1])

@@ -82,10 +82,11 @@ class VideoReader:
         shown = self._video.size
         size = (height if height > 0 else shown[0], width if width > 0 else shown[1])
         self.height, self.width = size
-        self._resizing: dict[str, Any] = {}
-        if size != shown:  # bicubic as in decord, except on a GPU, where it would run on the CPU
-            filter_ = "bicubic" if self.ctx.device == "cpu" else "triangular"
-            self._resizing = {"size": size, "interpolation": filter_}
+        # Bicubic as in decord, for chroma too, except on a GPU, where it would run on the CPU.
+        filter_ = "bicubic" if self.ctx.device == "cpu" else "triangular"
+        self._resizing: dict[str, Any] = {"interpolation": filter_}
+        if size != shown:
+            self._resizing["size"] = size
         self._tolerant = None
         if fault_tol > 0:
             limit = fault_tol if fault_tol >= 1 else fault_tol * len(self._video)

@@ -118,10 +118,13 @@ class RgbConverter:
         meaning, coded, view, size, box = self._placed(surface.frame, view or View(slot.shape[:2]))
         turn = self._orientation
         if self._output.matrix == "swscale":
-            if self._output.interpolation == "bicubic" and view.crop is None and size != coded:
-                surface, box = self._scaler.scale(surface, *meaning, size), Box(0, 0, *size)
-            elif self._write_unscaled(surface.frame, meaning, box, size, slot, view):
+            if self._write_unscaled(surface.frame, meaning, box, size, slot, view):
                 return
+            is_own, is_whole = box[2:] == size, view.crop is None
+            is_bicubic = self._output.interpolation == "bicubic" and (is_own or is_whole)
+            if is_bicubic and not (is_own and self._output.dtype == "uint16"):
+                surface = self._scaler.scale(surface, *meaning, size if is_whole else coded)
+                box = Box(0, 0, *size) if is_whole else box
             else:
                 surface = self._by_swscale(surface, meaning)
         is_done = (surface.pixel_format, self._output.dtype) in (
