@@ -224,18 +224,7 @@ def test_sources(path, frames, kind, tmp_path):
 @pytest.mark.parametrize(("width", "height"), [(40, 30), (128, 90), (-1, 90), (32, -1)])
 def test_frames_are_resized_as_by_ffmpegs_scale_filter(path, width, height):
     """decord's filter graph: scale with its default flags, then rgb24."""
-    with av.open(path) as container:
-        stream = container.streams.video[0]
-        graph = av.filter.Graph()
-        nodes = [
-            graph.add_buffer(template=stream),
-            graph.add("scale", f"{64 if width < 0 else width}:{720 if height < 0 else height}"),
-            graph.add("format", "rgb24"),
-            graph.add("buffersink"),
-        ]
-        graph.link_nodes(*nodes).configure()
-        graph.vpush(next(container.decode(stream)))
-        wanted = graph.vpull().to_ndarray().astype(int)
+    wanted = scaled_by_ffmpeg(path, (720 if height < 0 else height, 64 if width < 0 else width))
     reader = VideoReader(path, width=width, height=height)
     assert (reader.height, reader.width) == wanted.shape[:2]
     for given in (reader[0], reader.get_batch([0])[0], next(iter(reader))):

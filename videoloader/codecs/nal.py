@@ -117,7 +117,10 @@ def walk_units(read: ByteReader, starts: Ints, sizes: Ints, length_size: int) ->
 
 
 def annexb_units(data: bytes, stop: int | None = None, start: int = 0) -> Iterator[int]:
-    """Offset of each NAL unit of a byte stream, after its start code, which ends before `stop`."""
+    """Offset of each NAL unit of a byte stream, after its start code.
+
+    That begins at `start` or later, and ends before `stop`.
+    """
     position = data.find(b"\x00\x00\x01", start, stop)
     while position >= 0:
         yield position + 3

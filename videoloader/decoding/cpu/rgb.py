@@ -72,7 +72,8 @@ class RgbConverter:
     is interpolated at its place, except with `chroma="nearest"` where 8 bits become uint8 at the
     picture's own size: there it is repeated for the pixels that share it, as players do. With
     `matrix="swscale"` swscale makes RGB of 8 bits, for uint16 of 16 bits, of the whole picture, and
-    the rest is done to that; `bicubic` without a crop resizes to 8 bits in the same pass.
+    the rest is done to that; `bicubic` without a crop resizes to 8 bits in the same pass, and is
+    the filter of chroma where nothing is resized to uint8 or floats.
     """
 
     def __init__(
@@ -120,11 +121,11 @@ class RgbConverter:
         if self._output.matrix == "swscale":
             if self._write_unscaled(surface.frame, meaning, box, size, slot, view):
                 return
-            is_own, is_whole = box[2:] == size, view.crop is None
-            is_bicubic = self._output.interpolation == "bicubic" and (is_own or is_whole)
-            if is_bicubic and not (is_own and self._output.dtype == "uint16"):
-                surface = self._scaler.scale(surface, *meaning, size if is_whole else coded)
-                box = Box(0, 0, *size) if is_whole else box
+            is_bicubic, is_own = self._output.interpolation == "bicubic", box[2:] == size
+            if is_bicubic and not is_own and view.crop is None:
+                surface, box = self._scaler.scale(surface, *meaning, size), Box(0, 0, *size)
+            elif is_bicubic and is_own and self._output.dtype != "uint16":
+                surface = self._scaler.scale(surface, *meaning, coded)
             else:
                 surface = self._by_swscale(surface, meaning)
         is_done = (surface.pixel_format, self._output.dtype) in (
